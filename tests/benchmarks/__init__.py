@@ -1,0 +1,1 @@
+"""Speed and saving, measured: `python -m tests.benchmarks`, `python -m tests.benchmarks.cache`."""

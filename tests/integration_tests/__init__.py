@@ -1,0 +1,1 @@
+"""Tests with real servers, databases and clients on this machine."""

@@ -1,0 +1,1 @@
+"""What type checkers must make of the public API."""

@@ -1,0 +1,1 @@
+"""Tests without network, with real LangChain and LangGraph parts."""
