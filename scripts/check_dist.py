@@ -1,4 +1,4 @@
-"""Check what `make dist` built: the files in it, and the README's first example in an empty environment."""
+"""Check what `make dist` built: the files, and the README's first example in an empty place."""
 
 import re
 import subprocess
@@ -62,8 +62,8 @@ def run_first_example(wheel: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
         python = Path(folder) / "bin/python"
-        install = [uv, "pip", "install", "--quiet", "--python", python]
-        constraints = ["--constraint", ROOT / "constraints.txt"]
+        install: list[str | Path] = [uv, "pip", "install", "--quiet", "--python", python]
+        constraints: list[str | Path] = ["--constraint", ROOT / "constraints.txt"]
         subprocess.run([*install, *constraints, f"{wheel}[agents]"], check=True)
         print(f"The README's first example, with {wheel.name} in an empty environment:", flush=True)
         # -I: neither the working directory nor a variable may lead to the source tree.

@@ -55,8 +55,17 @@ def check(python: Path, wheel: Path, extra: str, resolution: str) -> tuple[str, 
     """Install into an empty environment and run the smoke test: the versions, and how it went."""
     with tempfile.TemporaryDirectory() as folder:
         inside = Path(folder) / "bin/python"
-        pip = [UV, "pip", "install", "--quiet", "--python", inside, "--resolution", resolution]
-        steps = (
+        pip: list[str | Path] = [
+            UV,
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            inside,
+            "--resolution",
+            resolution,
+        ]
+        steps: tuple[list[str | Path], ...] = (
             [UV, "venv", "--quiet", "--python", python, folder],
             [*pip, f"{wheel}[{extra}]" if extra else wheel, *claims(wheel, extra)],
             [inside, "-I", ROOT / "scripts/smoke.py", extra],

@@ -50,14 +50,14 @@ def check(actual: object, expected: object) -> None:
 
 
 system = SystemMessage("Answer briefly.")
-old = [HumanMessage("Hello"), AIMessage("Hi")]
+old: list[AnyMessage] = [HumanMessage("Hello"), AIMessage("Hi")]
 call = {"name": "add", "args": {"a": 1, "b": 2}, "id": "call-1"}
-new = [
+new: list[AnyMessage] = [
     HumanMessage("1 + 2?"),
     AIMessage("", tool_calls=[call]),
     ToolMessage("3", tool_call_id="call-1"),
 ]
-history = [system, *old, *new]
+history: list[AnyMessage] = [system, *old, *new]
 
 check(reduce_messages(history, max_messages=3), [system, *new])
 check(MentorChatReducer(3).invoke(history), [system, *new])
