@@ -58,6 +58,7 @@ integration_tests: .venv/.integration  ## Tests with real servers, databases and
 
 .PHONY: acceptance
 acceptance: .venv/.acceptance  ## Reduced histories against validators that others wrote
+	$(BIN)/python -m tests.acceptance
 	$(BIN)/python -m pytest tests/acceptance $(PYTEST_ARGS)
 
 .PHONY: fuzz
@@ -66,7 +67,7 @@ fuzz: .venv/.acceptance  ## Look for a history that breaks a promise, for SECOND
 
 .PHONY: mutants
 mutants: .venv/.mutants  ## Break calls, turns and rule on purpose; list what no test noticed
-	$(BIN)/mutmut run
+	CI=true $(BIN)/mutmut run
 	$(BIN)/mutmut results
 
 .PHONY: notebooks
