@@ -369,7 +369,7 @@ def reference(
         ValueError: If a budget is wrong or all are missing, if a `RemoveMessage` is among the
             messages, or if the newest step does not fit and `overflow` is `"error"`.
     """
-    _check_budgets(max_messages, max_turns, max_tokens)
+    _check_options(max_messages, max_turns, max_tokens, trim_to)
     if isinstance(messages, str | Mapping | BaseMessage):
         msg = f"Pass a list of messages, not a {type(messages).__name__}."
         raise TypeError(msg)
@@ -395,10 +395,14 @@ def reference(
     return [message for message in standing if message is not None]
 
 
-def _check_budgets(*budgets: object) -> None:
+def _check_options(*budgets_and_share: object) -> None:
+    *budgets, share = budgets_and_share
     given = [budget for budget in budgets if budget is not None]
     if not given or any(type(budget) is not int or budget < 1 for budget in given):
         msg = "Set at least one budget, each a whole number of at least 1."
+        raise ValueError(msg)
+    if not isinstance(share, int | float) or not 0 < share <= 1:
+        msg = "Set trim_to to a share over 0, and 1 at most."
         raise ValueError(msg)
 
 
