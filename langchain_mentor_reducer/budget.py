@@ -1,0 +1,143 @@
+"""Budgets: how large a window may be, and how its tokens are counted.
+
+A window is measured in messages, turns and tokens. Which parts of it are counted together
+is the rule's business; each is a list that could be sent.
+"""
+
+import inspect
+import math
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol, runtime_checkable
+
+from langchain_core.messages import BaseMessage
+from langchain_core.messages.utils import count_tokens_approximately
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """A model, as far as counting goes."""
+
+    def get_num_tokens_from_messages(self, messages: list[BaseMessage]) -> int:
+        """Count the tokens of a list of messages."""
+
+
+TokenCounter = (
+    Literal["approximate"]
+    | Callable[[list[BaseMessage]], int]
+    | Callable[[BaseMessage], int]
+    | CountsTokens
+)
+"""What counts tokens, as `trim_messages` takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Counts tokens with what the user gave, and says so when that fails.
+
+    Raises:
+        ValueError: The counter raised, or returned no number.
+    """
+
+    count: Callable[[Any], Any]
+    name: str
+    one_by_one: bool
+    """Whether it counts one message, so that a list costs the sum of its messages."""
+
+    def __call__(self, messages: Sequence[BaseMessage]) -> float:
+        """Count the tokens of `messages`."""
+        if not messages:
+            return 0
+        if self.one_by_one:
+            return sum(map(self._number, messages))
+        return self._number(list(messages))
+
+    def _number(self, counted: object) -> float:
+        try:
+            tokens = self.count(counted)
+        except Exception as error:
+            msg = f"token_counter {self.name} raised {type(error).__name__}: {error}"
+            raise ValueError(msg) from error
+        if isinstance(tokens, bool) or not isinstance(tokens, (int, float)) or not tokens >= 0:
+            msg = f"token_counter {self.name} must return a number of tokens, got {tokens!r}."
+            raise ValueError(msg)
+        return tokens
+
+
+def _approximately(message: BaseMessage) -> int:
+    return count_tokens_approximately([message])
+
+
+APPROXIMATE: Final = Meter(_approximately, "'approximate'", one_by_one=True)
+
+
+def meter(token_counter: TokenCounter) -> Meter:
+    """Make a `Meter` of what `trim_messages` takes as its `token_counter`.
+
+    A callable counts one message if its first parameter is annotated as a message, and a
+    list otherwise. The annotation may be a string, as `from __future__ import annotations`
+    makes it.
+
+    Raises:
+        ValueError: It is nothing that counts.
+    """
+    if token_counter == "approximate":
+        return APPROXIMATE
+    name = getattr(token_counter, "__name__", None) or repr(token_counter)
+    if isinstance(token_counter, CountsTokens):
+        return Meter(token_counter.get_num_tokens_from_messages, name, one_by_one=False)
+    if callable(token_counter):
+        return Meter(token_counter, name, one_by_one=_takes_one_message(token_counter))
+    msg = (
+        "token_counter must be 'approximate', a callable on a list of messages or on one "
+        f"message, or a model with get_num_tokens_from_messages; got {token_counter!r}."
+    )
+    raise ValueError(msg)
+
+
+def _takes_one_message(counter: Callable[..., Any]) -> bool:
+    try:
+        parameters = iter(inspect.signature(counter).parameters.values())
+    except (TypeError, ValueError):  # some builtins have no signature
+        return False
+    first = next(parameters, None)
+    if first is None:
+        return False
+    annotation = first.annotation
+    if isinstance(annotation, str):
+        plain = inspect.unwrap(counter)
+        plain = plain if hasattr(plain, "__globals__") or inspect.ismethod(plain) else plain.__call__
+        try:
+            annotation = typing.get_type_hints(plain)[first.name]
+        except NameError:  # a name that exists for type checkers only
+            return annotation.split(".")[-1].endswith("Message")
+    return all(
+        isinstance(kind, type) and issubclass(kind, BaseMessage)
+        for kind in typing.get_args(annotation) or (annotation,)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that a window may hold; what is not set is infinite."""
+
+    messages: float = math.inf
+    """Messages, the system message not counted."""
+    turns: float = math.inf
+    tokens: float = math.inf
+    """Tokens of all that is returned, the system message too."""
+
+    def allows(self, messages: float, turns: float, tokens: float) -> bool:
+        """Tell whether a window of that size is within the budget."""
+        return messages <= self.messages and turns <= self.turns and tokens <= self.tokens
+
+    def scaled(self, share: float) -> "Budget":
+        """Return the low-water mark: every budget times `share`, and at least 1."""
+        # The addend keeps 50 * 0.58 from becoming 28, which is 29 to everyone but a float.
+        return Budget(
+            *(
+                limit if limit == math.inf else max(1, math.floor(limit * share + 1e-9))
+                for limit in (self.messages, self.turns, self.tokens)
+            )
+        )

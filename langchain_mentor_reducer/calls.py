@@ -1,0 +1,132 @@
+"""Tool calls and the results that answer them, as they stand in messages.
+
+Two tables say which content blocks call and which answer; a provider's new block is one
+new row. Every other module asks `calls_of` and `answers_of` and knows no block by name.
+Nothing in here knows of turns or budgets.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    FunctionMessage,
+    ToolMessage,
+)
+
+CALLS: Final = {
+    "apply_patch_call": "call_id",
+    "computer_call": "call_id",
+    "custom_tool_call": "call_id",
+    "function_call": "call_id",
+    "invalid_tool_call": "id",
+    "mcp_approval_request": "id",
+    "tool_call": "id",
+    "tool_call_chunk": "id",
+    "tool_search_call": "call_id",
+    "tool_use": "id",
+}
+"""Blocks of an `AIMessage` that call, and the key that holds the call's id."""
+
+ANSWERS: Final = {
+    "apply_patch_call_output": "call_id",
+    "mcp_approval_response": "approval_request_id",
+    "tool_result": "tool_use_id",
+    "tool_search_output": "call_id",
+}
+"""Blocks of a user message that answer, and the key that holds the id of the call."""
+
+Call = str | tuple[str, str]
+"""What pairs an answer with its call: an id, or `("function", name)` of a legacy call."""
+
+
+def calls_of(message: AIMessage) -> list[Call]:
+    """List the calls that `message` makes and that another message must answer.
+
+    ```python
+    from langchain_core.messages import AIMessage
+    from langchain_mentor_reducer.calls import calls_of
+
+    call = {"name": "look_up", "args": {}, "id": "call_1"}
+    assert calls_of(AIMessage("", tool_calls=[call])) == ["call_1"]
+    ```
+
+    `tool_calls` alone is not enough: computer use, patches, client-side tool search and
+    approvals stand in the content only, and providers send invalid calls as calls too.
+    A call may be listed twice where the message holds it twice.
+    """
+    calls: list[Call] = []
+    if tool_calls := message.tool_calls:
+        calls += [id_ for call in tool_calls if (id_ := call["id"])]
+    if invalid := message.invalid_tool_calls:
+        calls += [id_ for call in invalid if (id_ := call["id"])]
+    if type(message.content) is not str:
+        calls += _ids(message.content, CALLS)
+    if extra := message.additional_kwargs:
+        # OpenAI's Responses items under `output_version="v0"`.
+        calls += _ids(extra.get("tool_outputs"), CALLS)
+        legacy = extra.get("function_call")
+        if isinstance(legacy, dict) and (name := legacy.get("name")):
+            calls.append(("function", name))
+    return calls
+
+
+def answers_of(message: BaseMessage) -> list[Call | None]:
+    """List what `message` answers, part by part; None stands for a part that does not.
+
+    A tool result is one part. A user message has a part for each content block, for one
+    may answer several calls and ask something besides.
+    """
+    if isinstance(message, ToolMessage):
+        return [message.tool_call_id or None]
+    if isinstance(message, FunctionMessage):
+        return [("function", message.name) if message.name else None]
+    content = message.content
+    return [] if isinstance(content, str) else [_id(block, ANSWERS) for block in content]
+
+
+def only_answers(message: BaseMessage) -> bool:
+    """Tell whether a user message is made of answers alone, and so asks nothing."""
+    content = message.content
+    return (
+        type(content) is not str
+        and len(content) > 0
+        and all(_type(block) in ANSWERS for block in content)
+    )
+
+
+def without(message: BaseMessage, parts: Collection[int]) -> BaseMessage | None:
+    """Return what is left of `message` less some of its parts, or None.
+
+    The parts are positions in `answers_of(message)`. A user message comes back as a copy
+    with the same id and metadata; it is the only message that is ever copied.
+    """
+    if isinstance(message, (ToolMessage, FunctionMessage)):
+        return None
+    left = [block for part, block in enumerate(message.content) if part not in parts]
+    return message.model_copy(update={"content": left}) if left else None
+
+
+def _ids(blocks: object, keys: dict[str, str]) -> Iterator[str]:
+    if isinstance(blocks, list):
+        yield from (id_ for block in blocks if (id_ := _id(block, keys)))
+
+
+def _id(block: object, keys: dict[str, str]) -> str | None:
+    key = keys.get(_type(block))
+    id_ = _unwrap(block).get(key) if key else None
+    return id_ if isinstance(id_, str) and id_ else None
+
+
+def _type(block: object) -> str:
+    kind = _unwrap(block).get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _unwrap(block: object) -> dict[str, Any]:
+    """Return the provider's own block; a plain string holds nothing to pair."""
+    if not isinstance(block, dict):
+        return {}
+    inner = block.get("value") if block.get("type") == "non_standard" else None
+    return inner if isinstance(inner, dict) else block
