@@ -1,7 +1,7 @@
 # Everything happens in .venv: needed are Python 3.11 or newer, make and git. Each target installs what it needs, once.
 #
 #   make test PYTHON=/path/to/python3.12    another Python (after `make clean`)
-#   make test PYTEST_ARGS="-k window -x"    arguments for pytest
+#   make test PYTEST_ARGS="-k window --no-cov"    arguments for pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -48,9 +48,9 @@ demo: .venv/.demo  ## Show a real reduction: before, after, why
 # --- check -----------------------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: .venv/.test  ## Unit tests, doctests and the README's blocks, with branch coverage (no network)
-	$(BIN)/python -m pytest --disable-socket --allow-unix-socket --doctest-modules \
-		--cov --cov-report=term tests/unit_tests langchain_mentor_reducer $(PYTEST_ARGS)
+test: .venv/.test  ## Unit tests and every example in the docs, with branch coverage (no network)
+	$(BIN)/python -m pytest --disable-socket --allow-unix-socket --cov=langchain_mentor_reducer \
+		tests/unit_tests $(PYTEST_ARGS)
 
 .PHONY: integration_tests
 integration_tests: .venv/.integration  ## Tests with real servers, databases and clients on this machine
