@@ -6,6 +6,7 @@ is the rule's business; each is a list that could be sent.
 
 import inspect
 import math
+import types
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -112,9 +113,10 @@ def _takes_one_message(counter: Callable[..., Any]) -> bool:
             annotation = typing.get_type_hints(plain)[first.name]
         except NameError:  # a name that exists for type checkers only
             return annotation.split(".")[-1].endswith("Message")
+    union = typing.get_origin(annotation) in {typing.Union, types.UnionType}
     return all(
         isinstance(kind, type) and issubclass(kind, BaseMessage)
-        for kind in typing.get_args(annotation) or (annotation,)
+        for kind in (typing.get_args(annotation) if union else [annotation])
     )
 
 

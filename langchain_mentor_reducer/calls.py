@@ -57,16 +57,17 @@ def calls_of(message: AIMessage) -> list[Call]:
     A call may be listed twice where the message holds it twice.
     """
     calls: list[Call] = []
-    if tool_calls := message.tool_calls:
-        calls += [id_ for call in tool_calls if (id_ := call["id"])]
-    if invalid := message.invalid_tool_calls:
-        calls += [id_ for call in invalid if (id_ := call["id"])]
+    for call in message.tool_calls:
+        if id_ := call["id"]:
+            calls.append(id_)  # noqa: PERF401 - quicker for the few that a message holds
+    if message.invalid_tool_calls:
+        calls += [id_ for call in message.invalid_tool_calls if (id_ := call["id"])]
     if type(message.content) is not str:
         calls += _ids(message.content, CALLS)
-    if extra := message.additional_kwargs:
+    if message.additional_kwargs:
         # OpenAI's Responses items under `output_version="v0"`.
-        calls += _ids(extra.get("tool_outputs"), CALLS)
-        legacy = extra.get("function_call")
+        calls += _ids(message.additional_kwargs.get("tool_outputs"), CALLS)
+        legacy = message.additional_kwargs.get("function_call")
         if isinstance(legacy, dict) and (name := legacy.get("name")):
             calls.append(("function", name))
     return calls
@@ -80,10 +81,12 @@ def answers_of(message: BaseMessage) -> list[Call | None]:
     """
     if isinstance(message, ToolMessage):
         return [message.tool_call_id or None]
-    if isinstance(message, FunctionMessage):
-        return [("function", message.name) if message.name else None]
     content = message.content
-    return [] if isinstance(content, str) else [_id(block, ANSWERS) for block in content]
+    if type(content) is not str:
+        return [_id(block, ANSWERS) for block in content]
+    if isinstance(message, FunctionMessage) and message.name:
+        return [("function", message.name)]
+    return []
 
 
 def only_answers(message: BaseMessage) -> bool:

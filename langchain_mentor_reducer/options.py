@@ -7,6 +7,7 @@ built. `ReducerOptions` holds them for the faces that are pydantic models.
 import difflib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from math import inf
 from typing import Annotated, Any, Self, TypedDict
 
@@ -21,7 +22,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PrivateAttr,
     WithJsonSchema,
     model_validator,
 )
@@ -106,9 +106,6 @@ class ReducerOptions(BaseModel):
     """The share of the budget to cut to, once a cut is forced. Less than 1 keeps the window's
     start where it is from one cut to the next, for the provider's prompt cache."""
 
-    _budget: Budget = PrivateAttr()
-    _meter: Meter | None = PrivateAttr()
-
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, given: Any) -> Any:
@@ -127,16 +124,25 @@ class ReducerOptions(BaseModel):
         if limits == (None, None, None):
             msg = "no budget: set max_messages, max_turns or max_tokens"
             raise ValueError(msg)
-        self._budget = Budget(*(limit or inf for limit in limits))
-        self._meter = None if self.max_tokens is None else meter(self.token_counter)
-        if self._meter and self.trim_to < 1 and not self._meter.one_by_one:
+        if self.meter and self.trim_to < 1 and not self.meter.one_by_one:
             msg = (
                 "trim_to with max_tokens counts message by message: use "
                 "token_counter='approximate' or a callable whose parameter is annotated "
-                f"as one message, not {self._meter.name}"
+                f"as one message, not {self.meter.name}"
             )
             raise ValueError(msg)
         return self
+
+    @cached_property
+    def budget(self) -> Budget:
+        """The budgets, as the rule takes them."""
+        limits = (self.max_messages, self.max_turns, self.max_tokens)
+        return Budget(*(limit or inf for limit in limits))
+
+    @cached_property
+    def meter(self) -> Meter | None:
+        """What counts tokens, where they are limited."""
+        return None if self.max_tokens is None else meter(self.token_counter)
 
     def decide(
         self, messages: MessagesInput, *, written: bool = False
@@ -175,8 +181,8 @@ class ReducerOptions(BaseModel):
     def _cut(self, history: Sequence[BaseMessage], written: bool) -> Cut:
         return cut(
             history,
-            self._budget,
-            meter=self._meter,
+            self.budget,
+            meter=self.meter,
             overflow=self.overflow,
             starts_turn=self.starts_turn,
             trim_to=self.trim_to,
@@ -185,6 +191,8 @@ class ReducerOptions(BaseModel):
 
 
 def _history(messages: MessagesInput) -> Sequence[BaseMessage]:
+    if type(messages) is list:
+        return messages
     if isinstance(messages, PromptValue):
         return messages.to_messages()
     if isinstance(messages, (Mapping, str, bytes, BaseMessage)) or not isinstance(messages, Iterable):
@@ -196,4 +204,4 @@ def _history(messages: MessagesInput) -> Sequence[BaseMessage]:
         )
         msg = f"Expected a list of messages, got one {found}: {fix}."
         raise TypeError(msg)
-    return messages if isinstance(messages, list) else list(messages)
+    return list(messages)

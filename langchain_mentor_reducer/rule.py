@@ -29,15 +29,15 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_mentor_reducer.budget import Budget, Meter
 from langchain_mentor_reducer.calls import Call, answers_of, calls_of, without
 from langchain_mentor_reducer.turns import (
-    Role,
+    ROLES,
     StartsTurn,
     first_system,
     is_answer,
     is_question,
     is_system,
-    newest_question,
-    newest_step,
+    questions,
     role_of,
+    steps,
 )
 
 Overflow = Literal["trim", "keep", "error"]
@@ -127,6 +127,9 @@ class OverBudgetError(ValueError):
     """The newest step does not fit beside its question, under `overflow="error"`."""
 
 
+_ANSWER: Final = ("result", "user", "chat")
+"""Roles of messages that may answer."""
+
 _PROBE: Final = 64
 """Messages from which on a list counter is first shown the end of a turn, not all of it."""
 
@@ -165,42 +168,39 @@ class _Reduction:
         """
         limits, start = self.budget, end
         messages, turns, tokens = 0, 0, self.tokens_at(held, self.system)
-        while True:
-            low = self.reach(held, start, limits.messages - messages)
-            question = newest_question(self.messages, low, start, self.starts_turn)
-            if question is None and low > held.start:
-                break  # the question is further back than there is room
-            turn = held.start if question is None else question
-            size = self.size(held, turn, start)
-            tokens += self.tokens(held, turn, start, limits.tokens - tokens)
-            if question is None and held.question is not None:
-                size += 1
-                tokens += self.tokens_at(held, held.question)
-            messages += size
-            turns += size > 0  # a system message alone is no turn
+        low = self.reach(held, end, limits.messages)
+        for question in questions(self.messages, low, end, self.starts_turn):
+            messages += self.size(held, question, start)
+            turns += 1
+            tokens += self.tokens(held, question, start, limits.tokens - tokens)
             if not limits.allows(messages, turns, tokens):
                 break
-            if question is None:
-                return self.less_stranded(held, end) if self.written else held
-            start, limits = turn, target
+            start, limits = question, target
+        else:
+            if low == held.start:
+                size = self.size(held, low, start) + (held.question is not None)
+                tokens += self.tokens(held, low, start, limits.tokens - tokens)
+                tokens += self.tokens_at(held, held.question)
+                # A preamble that is the system message alone is no turn.
+                if limits.allows(messages + size, turns + (size > 0), tokens):
+                    return self.less_stranded(held, end) if self.written else held
         if start == end:
             return self.newest_turn(held, end, target, overflow)
         return self.less_stranded(Cut(self.system, None, start, held.stranded), end)
 
     def newest_turn(self, held: Cut, end: int, target: Budget, overflow: Overflow) -> Cut:
         """Apply rule 5: keep the question and the most recent messages that fit beside it."""
-        question = newest_question(self.messages, held.start, end, self.starts_turn)
+        question = next(questions(self.messages, held.start, end, self.starts_turn), None)
         low = held.start if question is None else question + 1
         if question is None:
             question = held.question
         asked = question is not None
         tokens = self.tokens_at(held, self.system) + self.tokens_at(held, question)
 
-        step = newest_step(self.messages, low, end)
-        least = end if step is None else step
+        least = next(steps(self.messages, low, end), end)
         size = self.size(held, least, end) + asked
         cost = tokens + self.tokens_of_tail(held, least, end)
-        overflowed = not self.budget.allows(size, 1, cost)
+        overflowed = size > 0 and not self.budget.allows(size, 1, cost)
         if overflowed and overflow == "error":
             raise OverBudgetError(_over_budget(self.budget, size, cost))
 
@@ -288,18 +288,21 @@ class _Reduction:
 
     def less_stranded(self, kept: Cut, end: int) -> Cut:
         """Apply rule 6: of what is kept of `messages[:end]`, remove the stranded answers."""
-        made: set[Call] = set()
+        made: set[Call | None] = {None}
         unpaired: list[tuple[int, int, Call]] = []
-        indices = range(kept.start, end)
-        for i in indices if kept.question is None else chain((kept.question,), indices):
-            message = self.messages[i]
-            role = role_of(message)
-            if role is Role.AI:
-                made.update(calls_of(message))  # type: ignore[arg-type]
-            elif role is Role.RESULT or role is Role.USER:
+        kept_messages = enumerate(self.messages[kept.start : end], kept.start)
+        if kept.question is not None:
+            question = (kept.question, self.messages[kept.question])
+            kept_messages = chain((question,), kept_messages)
+        for i, message in kept_messages:
+            role = ROLES[type(message)]
+            if role == "ai":
+                if calls := calls_of(message):  # type: ignore[arg-type]
+                    made.update(calls)
+            elif role in _ANSWER and not made.issuperset(answers := answers_of(message)):
                 unpaired += [
                     (i, part, call)
-                    for part, call in enumerate(answers_of(message))
+                    for part, call in enumerate(answers)
                     if call is not None and call not in made
                 ]
         if not unpaired and not kept.stranded:
@@ -320,17 +323,14 @@ class _Reduction:
             return True
         if self.first_made is not None:
             return self.first_made.get(call, start) < start
-        return any(call in calls_of(step) for step in self.steps_before(start))
+        return any(
+            call in calls_of(self.messages[step])  # type: ignore[arg-type]
+            for step in steps(self.messages, 0, start)
+        )
 
     def asked_before(self, i: int) -> bool:
         """Tell whether a question stands before message `i`."""
-        return newest_question(self.messages, 0, i, self.starts_turn) is not None
-
-    def steps_before(self, end: int) -> Iterator[AIMessage]:
-        """Go through the model's messages in `messages[:end]`, newest first."""
-        while (step := newest_step(self.messages, 0, end)) is not None:
-            yield self.messages[step]  # type: ignore[misc]
-            end = step
+        return any(True for _ in questions(self.messages, 0, i, self.starts_turn))
 
     def folded(self, share: float, overflow: Overflow) -> Cut:
         """Cut to a share of the budget, but only where the history grew over the budget.
@@ -368,11 +368,11 @@ class _Reduction:
         """Take message `i` in, less the parts whose call the fold has cut."""
         message = self.messages[i]
         role = role_of(message)
-        if role is Role.AI:
+        if role == "ai":
             for call in calls_of(message):  # type: ignore[arg-type]
                 self.first_made.setdefault(call, i)
                 last_made[call] = i
-        elif role is Role.RESULT or role is Role.USER:
+        elif role == "result" or role == "user":
             parts = frozenset(
                 part
                 for part, call in enumerate(answers_of(message))

@@ -106,7 +106,7 @@ class MentorChatReducer(
         return report(
             history,
             decision,
-            meter=self._meter,
+            meter=self.meter,
             starts_turn=self.starts_turn,
             limits=self.limits(),
         )

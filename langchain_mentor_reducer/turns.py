@@ -9,9 +9,8 @@ Histories are long and mostly dropped, so the searches read types at C speed and
 into a message only where its type asks for it.
 """
 
-from collections.abc import Callable, Sequence
-from enum import Enum, auto
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal
 
 from langchain_core.messages import (
     AIMessage,
@@ -34,20 +33,10 @@ class NotAMessageError(TypeError):
     """Something in the list is not a `BaseMessage` yet; faces convert and try again."""
 
 
-class Role(Enum):
-    """What a message is to the rule."""
-
-    SYSTEM = auto()
-    USER = auto()
-    AI = auto()
-    RESULT = auto()
-    """A `ToolMessage` or a `FunctionMessage`."""
-    OTHER = auto()
-    """Any other message: it lives and dies with its turn."""
-    CHAT = auto()
-    """A `ChatMessage`: its `role` field decides."""
-    NO_MESSAGE = auto()
-    """What may not stand in a history."""
+Role = Literal["system", "user", "ai", "result", "other", "chat", "none"]
+"""What a message is to the rule. A `"result"` is a `ToolMessage` or a `FunctionMessage`; a
+`"chat"` says itself, in its `role` field, what it is; an `"other"` lives and dies with its
+turn; a `"none"` may not stand in a history."""
 
 
 class _Roles(dict[type, Role]):
@@ -55,21 +44,21 @@ class _Roles(dict[type, Role]):
 
     def __missing__(self, cls: type) -> Role:
         bases = (
-            (SystemMessage, Role.SYSTEM),
-            (HumanMessage, Role.USER),
-            (AIMessage, Role.AI),
-            (ToolMessage, Role.RESULT),
-            (FunctionMessage, Role.RESULT),
-            (ChatMessage, Role.CHAT),
-            (RemoveMessage, Role.NO_MESSAGE),
-            (BaseMessage, Role.OTHER),
+            (SystemMessage, "system"),
+            (HumanMessage, "user"),
+            (AIMessage, "ai"),
+            (ToolMessage, "result"),
+            (FunctionMessage, "result"),
+            (ChatMessage, "chat"),
+            (RemoveMessage, "none"),
+            (BaseMessage, "other"),
         )
-        role = next((r for base, r in bases if issubclass(cls, base)), Role.NO_MESSAGE)
-        if role not in {Role.SYSTEM, Role.CHAT, Role.NO_MESSAGE}:
+        role = next((r for base, r in bases if issubclass(cls, base)), "none")
+        if role not in {"system", "chat", "none"}:
             _NEVER_SYSTEM.add(cls)
-        if role not in {Role.USER, Role.CHAT, Role.NO_MESSAGE}:
+        if role not in {"user", "chat", "none"}:
             _NEVER_USER.add(cls)
-        if role not in {Role.AI, Role.NO_MESSAGE}:
+        if role not in {"ai", "none"}:
             _NEVER_AI.add(cls)
         self[cls] = role
         return role
@@ -82,10 +71,10 @@ ROLES: Final = _Roles()
 """The role of a class; `role_of` gives that of a message."""
 
 _CHAT_ROLES: Final = {
-    "system": Role.SYSTEM,
-    "developer": Role.SYSTEM,
-    "user": Role.USER,
-    "human": Role.USER,
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "human": "user",
 }
 
 
@@ -97,9 +86,9 @@ def role_of(message: BaseMessage) -> Role:
         NotAMessageError: It is no message at all.
     """
     role = ROLES[type(message)]
-    if role is Role.CHAT:
-        return _CHAT_ROLES.get(message.role, Role.OTHER)  # type: ignore[attr-defined]
-    if role is Role.NO_MESSAGE:
+    if role == "chat":
+        return _CHAT_ROLES.get(message.role, "other")  # type: ignore[attr-defined]
+    if role == "none":
         _refuse(message)
     return role
 
@@ -117,8 +106,8 @@ def is_question(message: BaseMessage, starts_turn: StartsTurn | None = None) -> 
     ```
     """
     return (
-        role_of(message) is Role.USER
-        and not only_answers(message)
+        role_of(message) == "user"
+        and (type(message.content) is str or not only_answers(message))
         and (starts_turn is None or starts_turn(message))
     )
 
@@ -126,7 +115,7 @@ def is_question(message: BaseMessage, starts_turn: StartsTurn | None = None) -> 
 def is_answer(message: BaseMessage) -> bool:
     """Tell whether `message` does nothing but answer calls."""
     role = role_of(message)
-    return role is Role.RESULT or (role is Role.USER and only_answers(message))
+    return role == "result" or (role == "user" and only_answers(message))
 
 
 def first_system(messages: Sequence[BaseMessage]) -> int | None:
@@ -138,49 +127,46 @@ def first_system(messages: Sequence[BaseMessage]) -> int | None:
     return next((i for i, m in enumerate(messages) if is_system(m)), None)
 
 
-def newest_question(
+def questions(
     messages: Sequence[BaseMessage], start: int, end: int, starts_turn: StartsTurn | None
-) -> int | None:
-    """Find the last question in `messages[start:end]`."""
-    return _last(
-        messages, start, end, _NEVER_USER, lambda message: is_question(message, starts_turn)
-    )
+) -> Iterator[int]:
+    """Find the questions in `messages[start:end]`, newest first."""
+    for i in _backwards(messages, start, end, _NEVER_USER):
+        if is_question(messages[i], starts_turn):
+            yield i
 
 
-def newest_step(messages: Sequence[BaseMessage], start: int, end: int) -> int | None:
-    """Find where the last step of `messages[start:end]` begins."""
-    return _last(messages, start, end, _NEVER_AI, lambda message: role_of(message) is Role.AI)
+def steps(messages: Sequence[BaseMessage], start: int, end: int) -> Iterator[int]:
+    """Find where the steps of `messages[start:end]` begin, newest first."""
+    for i in _backwards(messages, start, end, _NEVER_AI):
+        if role_of(messages[i]) == "ai":
+            yield i
 
 
-def _last(
-    messages: Sequence[BaseMessage],
-    start: int,
-    end: int,
-    never: set[type],
-    matches: Callable[[BaseMessage], bool],
-) -> int | None:
-    """Find the last match; blocks of types that never match are passed over whole.
+def _backwards(
+    messages: Sequence[BaseMessage], start: int, end: int, never: set[type]
+) -> Iterator[int]:
+    """Go back over the messages whose class is not among `never`.
 
-    The blocks double, so a short search stays short and a long one runs at C speed.
+    Blocks of other classes are passed over whole. The blocks double, so a short search
+    stays short and a long one runs at C speed.
     """
-    size = 8
+    size = 64
     while end > start:
         low = max(start, end - size)
-        if size == 8 or not never.issuperset(map(type, messages[low:end])):
-            for i in range(end - 1, low - 1, -1):
-                if type(messages[i]) not in never and matches(messages[i]):
-                    return i
+        kinds = list(map(type, messages[low:end]))
+        if not never.issuperset(kinds):
+            yield from [i for i, kind in enumerate(kinds, low) if kind not in never][::-1]
         end = low
         size = min(2 * size, 4096)
-    return None
 
 
 def is_system(message: BaseMessage) -> bool:
     """Tell whether `message` is a system message."""
     # What the walk may never meet is none of this search's business, so nothing is refused.
     role = ROLES[type(message)]
-    return role is Role.SYSTEM or (
-        role is Role.CHAT and _CHAT_ROLES.get(message.role) is Role.SYSTEM  # type: ignore[attr-defined]
+    return role == "system" or (
+        role == "chat" and _CHAT_ROLES.get(message.role) == "system"  # type: ignore[attr-defined]
     )
 
 

@@ -1,0 +1,142 @@
+"""The reducer as a graph node, and as the hook before an agent's model."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self, Unpack
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig, RunnableSerializable
+from langgraph.runtime import get_runtime
+from pydantic import StrictBool, WithJsonSchema, model_validator
+
+from langchain_mentor_reducer.options import Options, ReducerOptions
+from langchain_mentor_reducer.persist import OnDrop, atell, check_on_drop, leaving, tell, update
+from langchain_mentor_reducer.rule import Overflow
+
+
+class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOptions):
+    """Bounds what the model sees: the most recent whole turns that fit.
+
+    In a graph of your own, one call in the model's node is all it takes:
+
+    ```python
+    from langchain_core.messages import AIMessage
+    from langchain_mentor_reducer import reduce_messages
+    from langgraph.graph import MessagesState
+
+
+    def call_model(state: MessagesState) -> dict[str, list[AIMessage]]:
+        window = reduce_messages(state["messages"], max_messages=50)
+        return {"messages": [model.invoke(window)]}
+    ```
+
+    As a node of its own it writes the window under a second key. Declare that key as a plain
+    list: LangGraph drops an undeclared one without a word.
+
+    ```python
+    from langchain_core.messages import AIMessage, HumanMessage
+    from langchain_mentor_reducer import MentorChatReducerNode
+
+    node = MentorChatReducerNode(3, input_messages_key="history", output_messages_key="window")
+    history = [HumanMessage("One?"), AIMessage("1"), HumanMessage("Two?")]
+    assert node.invoke({"history": history}) == {"window": history}
+    ```
+
+    It fits `create_react_agent(..., pre_model_hook=MentorChatReducerNode(50))` as it is.
+
+    Args:
+        max_messages: The most messages to keep, the system message not counted.
+        name: The name in traces.
+        input_messages_key: The key, or attribute, of the state that holds the history.
+        output_messages_key: The key that the window is written to.
+        persist: Whether to remove from the state what is not in the window. The history must
+            be merged by `add_messages`.
+        on_drop: Called as `on_drop(messages, runtime)` before messages leave the state. If it
+            raises, none leaves. Retries and replays call it again: archive by message id.
+        options: See `Options`. `overflow` is `"keep"` unless it is set.
+
+    Raises:
+        pydantic.ValidationError: An option is wrong, misspelt, or no budget is set; the keys
+            are equal; `on_drop` stands without `persist`. It is a `ValueError`.
+    """
+
+    overflow: Overflow = "keep"
+    """What to do when the newest step does not fit beside its question."""
+
+    input_messages_key: str = "messages"
+    """The key, or attribute, of the state that holds the history."""
+
+    output_messages_key: str = "llm_input_messages"
+    """The key that the window is written to."""
+
+    persist: StrictBool = False
+    """Whether to remove from the state what is not in the window."""
+
+    on_drop: Annotated[
+        OnDrop | None, WithJsonSchema({"type": "null", "title": "On Drop"})
+    ] = None
+    """Called before messages leave the state."""
+
+    def __init__(
+        self,
+        max_messages: int | None = None,
+        *,
+        name: str | None = None,
+        input_messages_key: str = "messages",
+        output_messages_key: str = "llm_input_messages",
+        persist: bool = False,
+        on_drop: OnDrop | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        """Check the options."""
+        super().__init__(
+            max_messages=max_messages,
+            name=name,
+            input_messages_key=input_messages_key,
+            output_messages_key=output_messages_key,
+            persist=persist,
+            on_drop=on_drop,
+            **options,
+        )
+
+    @model_validator(mode="after")
+    def _check_node(self) -> Self:
+        check_on_drop(self.on_drop, persist=self.persist)
+        if self.input_messages_key == self.output_messages_key:
+            msg = (
+                f"both keys are {self.input_messages_key!r}: merged into the history, a window "
+                "removes nothing; use two keys, and persist=True to cut the history itself"
+            )
+            raise ValueError(msg)
+        return self
+
+    def invoke(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the update of the state: the window, and with `persist` the removals.
+
+        Args:
+            input: The state: a mapping, or an object with attributes.
+            config: As for every runnable.
+            kwargs: Not used.
+
+        Raises:
+            TypeError: `input` is a list, or `on_drop` is async.
+            OverBudgetError: The newest step does not fit, under `overflow="error"`.
+            ValueError: The budget leaves nothing, or the state has no such key.
+        """
+        return self._call_with_config(self._reduce, input, config)
+
+    async def ainvoke(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the update of the state, in the event loop."""
+        return await self._acall_with_config(self._areduce, input, config)
+
+    def _reduce(self, state: Any) -> dict[str, Any]:
+        window, removed, result = self._decide(state)
+        if removed:
+            tell(self.on_drop, removed, get_runtime())
+        return result
+
+    async def _areduce(self, state: Any) -> dict[str, Any]:
+        ...
