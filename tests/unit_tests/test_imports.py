@@ -58,7 +58,7 @@ def test_dir_lists_lazy_names() -> None:
 def test_unknown_name() -> None:
     """A name that is not there is an `AttributeError` that says which."""
     with pytest.raises(AttributeError, match="no_such_name"):
-        _ = langchain_mentor_reducer.no_such_name  # type: ignore[attr-defined]
+        _ = langchain_mentor_reducer.no_such_name
 
 
 @pytest.mark.parametrize("module", ["budget", "calls", "rule", "turns"])
