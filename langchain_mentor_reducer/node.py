@@ -1,15 +1,21 @@
 """The reducer as a graph node, and as the hook before an agent's model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Self, Unpack
 
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig, RunnableSerializable
 from langgraph.runtime import get_runtime
 from pydantic import StrictBool, WithJsonSchema, model_validator
 
 from langchain_mentor_reducer.options import Options, ReducerOptions
-from langchain_mentor_reducer.persist import OnDrop, atell, check_on_drop, leaving, tell, update
+from langchain_mentor_reducer.persist import (
+    OnDrop,
+    StateCut,
+    atell,
+    check_on_drop,
+    cut_state,
+    tell,
+)
 from langchain_mentor_reducer.rule import Overflow
 
 
@@ -133,10 +139,30 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
         return await self._acall_with_config(self._areduce, input, config)
 
     def _reduce(self, state: Any) -> dict[str, Any]:
-        window, removed, result = self._decide(state)
-        if removed:
-            tell(self.on_drop, removed, get_runtime())
-        return result
+        cut = self._cut_state(state)
+        tell(self.on_drop, cut.leaving, get_runtime())
+        return self._update(cut)
 
     async def _areduce(self, state: Any) -> dict[str, Any]:
-        ...
+        cut = self._cut_state(state)
+        await atell(self.on_drop, cut.leaving, get_runtime())
+        return self._update(cut)
+
+    def _cut_state(self, state: Any) -> StateCut:
+        key = self.input_messages_key
+        if isinstance(state, list):
+            msg = "Expected a graph's state, got a list: to reduce a list, use MentorChatReducer."
+            raise TypeError(msg)
+        try:
+            messages = state[key] if isinstance(state, Mapping) else getattr(state, key)
+        except (KeyError, AttributeError):
+            msg = f"The state has no {key!r}: name the key of the history in input_messages_key."
+            raise ValueError(msg) from None
+        return cut_state(self, messages, persist=self.persist)
+
+    def _update(self, cut: StateCut) -> dict[str, Any]:
+        # The window is always written: without one, the model would get an earlier one, or all.
+        update: dict[str, Any] = {self.output_messages_key: cut.window}
+        if cut.leaving:
+            update[self.input_messages_key] = cut.update()
+        return update

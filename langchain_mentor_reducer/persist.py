@@ -1,4 +1,4 @@
-"""Writing a cut to the state: what goes, who is told before it goes, and the update.
+"""A cut of a graph's state: what the model sees, what leaves the state, who is told before.
 
 Messages are removed by id. The marker that removes all would reach clients that stream
 messages, and would take along what a parallel node has just written. `add_messages` is slow
@@ -9,60 +9,83 @@ import asyncio
 import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage, RemoveMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from langchain_mentor_reducer.rule import Cut
+from langchain_mentor_reducer.options import MessagesInput, ReducerOptions
 
 OnDrop = Callable[[list[BaseMessage], Runtime[Any]], Any]
-"""Called with the messages that are about to go and the graph's runtime; may be async."""
+"""Called with the messages that are about to leave and the graph's runtime; may be async."""
+
+
+class StateCut(NamedTuple):
+    """What is kept of a graph's messages, and what leaves them."""
+
+    window: list[BaseMessage]
+    """What the model sees."""
+    leaving: list[BaseMessage]
+    """What is to leave the state, as it stands there. A question that loses some of its
+    answers is among them; what is left of it stands in the window under the same id."""
+    state: Sequence[BaseMessage]
+    """The messages in the state."""
+
+    def update(self, answer: Sequence[BaseMessage] = ()) -> list[BaseMessage] | Overwrite:
+        """Make the update that removes what leaves; `answer` is written in the same step.
+
+        The list is replaced only where ids are missing or stand twice.
+        """
+        ids = Counter(message.id for message in self.state)
+        if any(message.id is None or ids[message.id] > 1 for message in self.leaving):
+            return Overwrite([*self.window, *answer])
+        left = {message.id: message for message in self.window}
+        return [left.get(m.id) or RemoveMessage(id=m.id) for m in self.leaving if m.id is not None]
+
+
+def cut_state(
+    options: ReducerOptions,
+    messages: MessagesInput,
+    state: Sequence[BaseMessage] | None = None,
+    *,
+    persist: bool,
+) -> StateCut:
+    """Cut what the model is about to see, and with `persist` the state as well.
+
+    Args:
+        options: The budget.
+        messages: What the model is about to see.
+        state: The messages in the state, where they are not these.
+        persist: Whether the state is cut.
+
+    Raises:
+        ValueError: Nothing is left for the model to see.
+    """
+    history, cut = options.decide(messages, written=persist)
+    window = cut.of(history)
+    if history and not window:
+        budget = ", ".join(f"{name}={limit}" for name, limit in options.limits().items())
+        msg = f"Of {len(history)} messages none fits {budget}: raise the budget."
+        raise ValueError(msg)
+    state = history if state is None else state
+    if not persist:
+        return StateCut(window, [], state)
+    kept = {cut.system, *cut.indices(len(history))} - cut.stranded.keys()
+    ids = {message.id for message in state}
+    leaving = [m for i, m in enumerate(history) if i not in kept and m.id in ids]
+    return StateCut(window, leaving, state)
 
 
 def check_on_drop(on_drop: OnDrop | None, *, persist: bool) -> None:
     """Refuse an `on_drop` that would never be called.
 
     Raises:
-        ValueError: Nothing is dropped from the state without `persist`.
+        ValueError: Nothing leaves the state without `persist`.
     """
     if on_drop is not None and not persist:
         msg = "on_drop is called when messages leave the state: set persist=True, or leave it out"
         raise ValueError(msg)
-
-
-def leaving(
-    history: Sequence[BaseMessage], cut: Cut, state: Sequence[BaseMessage]
-) -> list[BaseMessage]:
-    """List the messages of `state` that a cut of `history` removes, in their order.
-
-    A question that loses some of its answers is among them, as it stands in the state.
-    """
-    kept = {cut.system, *cut.indices(len(history))} - cut.stranded.keys()
-    ids = {message.id for message in state}
-    return [m for i, m in enumerate(history) if i not in kept and m.id in ids]
-
-
-def update(
-    leaving: Sequence[BaseMessage],
-    window: Sequence[BaseMessage],
-    state: Sequence[BaseMessage],
-    answer: Sequence[BaseMessage] = (),
-) -> list[BaseMessage] | Overwrite:
-    """Make the update that leaves the window in the state.
-
-    Args:
-        leaving: The messages to remove.
-        window: What is kept.
-        state: The messages in the state.
-        answer: What the model wrote in the same step.
-    """
-    ids = Counter(message.id for message in state)
-    if any(message.id is None or ids[message.id] > 1 for message in leaving):
-        return Overwrite([*window, *answer])
-    left = {message.id: message for message in window}
-    return [left.get(m.id) or RemoveMessage(id=m.id) for m in leaving if m.id is not None]
 
 
 def tell(on_drop: OnDrop | None, leaving: list[BaseMessage], runtime: Runtime[Any]) -> None:
@@ -82,7 +105,7 @@ def tell(on_drop: OnDrop | None, leaving: list[BaseMessage], runtime: Runtime[An
 
 
 async def atell(on_drop: OnDrop | None, leaving: list[BaseMessage], runtime: Runtime[Any]) -> None:
-    """Call `on_drop`, if anything leaves: a plain function in a thread, for it may wait."""
+    """Call `on_drop`, if anything leaves: in a thread, for a plain function may wait there."""
     if on_drop is None or not leaving:
         return
     result = await asyncio.to_thread(on_drop, leaving, runtime)

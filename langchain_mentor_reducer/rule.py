@@ -195,7 +195,9 @@ class _Reduction:
         if question is None:
             question = held.question
         asked = question is not None
-        tokens = self.tokens_at(held, self.system) + self.tokens_at(held, question)
+        tokens = self.tokens_at(held, self.system)
+        if question is not None:
+            tokens += self.tokens_of_tail(held, question, question + 1)
 
         least = next(steps(self.messages, low, end), end)
         size = self.size(held, least, end) + asked

@@ -1,0 +1,171 @@
+"""The reducer as agent middleware, for `create_agent`."""
+
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any, Unpack
+
+from langchain_core.messages.utils import count_tokens_approximately
+
+from langchain_mentor_reducer.budget import meter
+from langchain_mentor_reducer.options import Options
+from langchain_mentor_reducer.persist import (
+    OnDrop,
+    StateCut,
+    atell,
+    check_on_drop,
+    cut_state,
+    tell,
+)
+from langchain_mentor_reducer.runnable import MentorChatReducer
+
+try:
+    from langchain.agents.middleware import (
+        AgentMiddleware,
+        AgentState,
+        ExtendedModelResponse,
+        ModelRequest,
+        ModelResponse,
+    )
+except ImportError as error:
+    msg = (
+        "MentorChatReducerMiddleware needs langchain 1.2.11 or newer: "
+        "pip install 'langchain-mentor-reducer[agents]'"
+    )
+    raise ImportError(msg) from error
+from langgraph.types import Command
+
+Response = ModelResponse[Any] | ExtendedModelResponse[Any]
+
+
+class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Bounds what an agent's model sees: the most recent whole turns that fit.
+
+    ```python
+    from langchain.agents import create_agent
+    from langchain_core.language_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage, HumanMessage
+    from langchain_mentor_reducer import MentorChatReducerMiddleware
+
+    model = GenericFakeChatModel(messages=iter([AIMessage("Hello!")]))
+    agent = create_agent(model, tools=[], middleware=[MentorChatReducerMiddleware(50)])
+    assert agent.invoke({"messages": [HumanMessage("Hi.")]})["messages"][-1].text == "Hello!"
+    ```
+
+    It adds no step to the graph. By default the state keeps the full history, and so does
+    the database; `persist=True` cuts both. Put it behind middleware that summarizes.
+
+    With `max_tokens` the agent's system prompt is counted too, and so are its tools when
+    `token_counter` is `"approximate"`.
+
+    Args:
+        max_messages: The most messages to keep. The system prompt is not counted.
+        name: The name in the agent; two instances need two.
+        persist: Whether to remove from the state what is not in the window, together with the
+            model's answer: a failed call removes nothing. It bounds the agent's own state,
+            not that of a parent graph.
+        on_drop: Called as `on_drop(messages, runtime)` before messages leave the state. If it
+            raises, none leaves. Retries and replays call it again: archive by message id.
+        options: See `Options`. `overflow` is `"keep"` unless it is set.
+
+    Raises:
+        ValueError: An option is wrong, misspelt, or no budget is set; `on_drop` stands
+            without `persist`.
+    """
+
+    def __init__(
+        self,
+        max_messages: int | None = None,
+        *,
+        name: str = "MentorChatReducerMiddleware",
+        persist: bool = False,
+        on_drop: OnDrop | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__()
+        check_on_drop(on_drop, persist=persist)
+        self.reducer = MentorChatReducer(max_messages, **{"overflow": "keep", **options})
+        self.persist = persist
+        self.on_drop = on_drop
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The name in the agent."""
+        return self._name
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> Response:
+        """Call the model with the window.
+
+        Raises:
+            TypeError: `on_drop` is async.
+            OverBudgetError: The newest step does not fit, under `overflow="error"`.
+            ValueError: The budget leaves nothing, or other middleware and `persist=True` are
+                at odds.
+        """
+        cut = self._cut_state(request)
+        tell(self.on_drop, cut.leaving, request.runtime)
+        return _response(handler(_narrowed(request, cut)), cut)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> Response:
+        """Call the model with the window."""
+        cut = self._cut_state(request)
+        await atell(self.on_drop, cut.leaving, request.runtime)
+        return _response(await handler(_narrowed(request, cut)), cut)
+
+    def _cut_state(self, request: ModelRequest[Any]) -> StateCut:
+        state = request.state["messages"]
+        if self.persist:
+            _refuse_summaries(request)
+        return cut_state(self._reducer_for(request), request.messages, state, persist=self.persist)
+
+    def _reducer_for(self, request: ModelRequest[Any]) -> MentorChatReducer:
+        """Take from the tokens what the request holds beside its messages."""
+        reducer = self.reducer
+        if reducer.max_tokens is None:
+            return reducer
+        tokens = 0.0
+        if request.system_message is not None:
+            tokens += meter(reducer.token_counter)([request.system_message])
+        if request.tools and reducer.token_counter == "approximate":
+            tokens += count_tokens_approximately([], tools=request.tools)
+        options = {name: getattr(reducer, name) for name in Options.__annotations__}
+        options["max_tokens"] = max(1, reducer.max_tokens - math.ceil(tokens))
+        return MentorChatReducer(reducer.max_messages, **options)
+
+
+def _narrowed(request: ModelRequest[Any], cut: StateCut) -> ModelRequest[Any]:
+    if cut.window == request.messages:
+        return request
+    return request.override(messages=cut.window)
+
+
+def _response(response: ModelResponse[Any], cut: StateCut) -> Response:
+    if not cut.leaving:
+        return response
+    removals = cut.update(response.result)
+    return ExtendedModelResponse(response, Command(update={"messages": removals}))
+
+
+def _refuse_summaries(request: ModelRequest[Any]) -> None:
+    """Refuse to cut a state whose messages another middleware hides, or counts on by place.
+
+    deepagents' summarization is one: it keeps an index into the state's messages.
+    """
+    seen = {message.id for message in request.messages}
+    if request.state.get("_summarization_event") or any(
+        message.id not in seen for message in request.state["messages"]
+    ):
+        msg = (
+            "persist=True cannot cut a state that another middleware shows in part, as "
+            "deepagents' summarization does: use the default, persist=False, which changes "
+            "the model's view alone, or put this middleware before the other."
+        )
+        raise ValueError(msg)
