@@ -397,7 +397,31 @@ SETTLED = [
     ),
 ]
 
+_CALLS_IN_CONTENT = {
+    "tool_use": "id",
+    "tool_call": "id",
+    "tool_call_chunk": "id",
+    "invalid_tool_call": "id",
+    "function_call": "call_id",
+    "custom_tool_call": "call_id",
+    "computer_call": "call_id",
+}
 TERMS = [
+    Corner(
+        f"a call in the content: {kind}",
+        "A call that stands in the content alone takes its result with it, or keeps it.",
+        [
+            ask(),
+            made({"type": kind, key: "a"}),
+            result("a"),
+            made({"type": kind, key: "b"}),
+            result("b"),
+        ],
+        {"max_messages": 4},
+        [0, 3, 4],
+    )
+    for kind, key in _CALLS_IN_CONTENT.items()
+] + [
     Corner(
         "a system message that stands later",
         "The system message leads the output wherever it stands.",
@@ -480,19 +504,6 @@ TERMS = [
         [0, 3],
     ),
     Corner(
-        "a computer call",
-        "A call that stands in the content alone keeps its result, and its result goes with it.",
-        [
-            ask(),
-            made({"type": "computer_call", "call_id": "a"}),
-            result("a"),
-            made({"type": "computer_call", "call_id": "b"}),
-            result("b"),
-        ],
-        {"max_messages": 4},
-        [0, 3, 4],
-    ),
-    Corner(
         "a patch",
         "The output of a patch is an answer in a user message.",
         [
@@ -557,6 +568,15 @@ TERMS = [
     ),
 ]
 
+_ANSWERED: list[tuple[str, BaseMessage, BaseMessage]] = [
+    ("a result", call("a"), result("a")),
+    ("an approval", made(APPROVAL), blocks(APPROVED)),
+    (
+        "a function",
+        AIMessage("", additional_kwargs={"function_call": {"name": "f", "arguments": "{}"}}),
+        FunctionMessage(content="found", name="f"),
+    ),
+]
 OPTIONS = [
     Corner(
         "max_turns",
@@ -620,6 +640,13 @@ OPTIONS = [
         [system("s"), ask("aa"), say("bb"), ask("cc"), say("dd")],
         {"max_tokens": 14, "token_counter": letters_and_two},
         [0, 3, 4],
+    ),
+    Corner(
+        "max_tokens without a system message",
+        "A part that is not there is not counted.",
+        [ask("aa"), say("bb"), ask("cc"), say("dd")],
+        {"max_tokens": 12, "token_counter": letters_and_two},
+        [0, 1, 2, 3],
     ),
     Corner(
         "max_tokens sums the parts of a cut turn",
@@ -760,6 +787,37 @@ OPTIONS = [
         [ask("aa"), say("bb"), ask("cc"), say("dd"), ask("ee"), say("ff"), ask("gg"), say("hh")],
         {"max_turns": 9, "max_tokens": 12, "token_counter": letters_of, "trim_to": 0.5},
         [4, 5, 6, 7],
+    ),
+    Corner(
+        "trim_to scales to one at least",
+        "A budget is scaled to one at least.",
+        [result("a"), result("b"), result("c"), result("d")],
+        {"max_messages": 3, "trim_to": 0.1},
+        [3],
+    ),
+    Corner(
+        "trim_to of a product that floats just below",
+        "A share of 0.58 of fifty is 29, whatever the floats make of it.",
+        [ask() for _ in range(51)],
+        {"max_messages": 50, "trim_to": 0.58},
+        list(range(22, 51)),
+    ),
+    *(
+        Corner(
+            f"trim_to waits for {name}",
+            "A fold cuts before no message that is an answer.",
+            [ask(), say(), say(), say(), say(), calling, answer],
+            {"max_messages": 5, "trim_to": 0.8},
+            [0, 4, 5, 6],
+        )
+        for name, calling, answer in _ANSWERED
+    ),
+    Corner(
+        "trim_to waits for no ChatMessage",
+        "A fold cuts before a message whose role is tool.",
+        [ask(), say(), say(), say(), say(), say(), ChatMessage(content="found", role="tool")],
+        {"max_messages": 5, "trim_to": 0.8},
+        [0, 3, 4, 5, 6],
     ),
     Corner(
         "trim_to of one",
