@@ -40,7 +40,7 @@ class CountingModel(BaseChatModel):
 class State(TypedDict):
     """A chat history that bounds itself."""
 
-    messages: Annotated[list[AnyMessage], bounded_messages(3)]
+    messages: Annotated[list[AnyMessage], bounded_messages(4)]
 
 
 def check(actual: object, expected: object) -> None:
