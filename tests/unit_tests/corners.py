@@ -726,6 +726,13 @@ OPTIONS = [
         list(range(10)),
     ),
     Corner(
+        "trim_to and a system message that stands later",
+        "The system message leads a window that was never cut.",
+        [ask(), system(), say()],
+        {"max_messages": 2, "trim_to": 0.5},
+        [1, 0, 2],
+    ),
+    Corner(
         "trim_to cuts to the share",
         "Over the budget the history is cut to the share, and grows again from there.",
         _chat(6),
