@@ -4,13 +4,14 @@ A window is measured in messages, turns and tokens. Which parts of it are counte
 is the rule's business; each is a list that could be sent.
 """
 
+import functools
 import inspect
 import math
 import types
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.utils import count_tokens_approximately
@@ -85,7 +86,8 @@ def meter(token_counter: TokenCounter) -> Meter:
     """
     if token_counter == "approximate":
         return APPROXIMATE
-    name = getattr(token_counter, "__name__", None) or repr(token_counter)
+    named = _unwrapped(token_counter)
+    name = getattr(named, "__name__", type(named).__name__)
     if isinstance(token_counter, CountsTokens):
         return Meter(token_counter.get_num_tokens_from_messages, name, one_by_one=False)
     if callable(token_counter):
@@ -107,12 +109,12 @@ def _takes_one_message(counter: Callable[..., Any]) -> bool:
         return False
     annotation = first.annotation
     if isinstance(annotation, str):
-        plain = inspect.unwrap(counter)
-        plain = plain if hasattr(plain, "__globals__") or inspect.ismethod(plain) else plain.__call__
+        plain = _unwrapped(counter)
+        plain = plain if hasattr(plain, "__globals__") else plain.__call__
         try:
             annotation = typing.get_type_hints(plain)[first.name]
         except NameError:  # a name that exists for type checkers only
-            return annotation.split(".")[-1].endswith("Message")
+            return str(first.annotation).endswith("Message")
     union = typing.get_origin(annotation) in {typing.Union, types.UnionType}
     return all(
         isinstance(kind, type) and issubclass(kind, BaseMessage)
@@ -120,8 +122,13 @@ def _takes_one_message(counter: Callable[..., Any]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+def _unwrapped(counter: Any) -> Any:
+    """Return what a decorator or a partial was put around: there its annotations are read."""
+    plain = inspect.unwrap(counter)
+    return inspect.unwrap(plain.func) if isinstance(plain, functools.partial) else plain
+
+
+class Budget(NamedTuple):
     """The most that a window may hold; what is not set is infinite."""
 
     messages: float = math.inf
@@ -140,6 +147,6 @@ class Budget:
         return Budget(
             *(
                 limit if limit == math.inf else max(1, math.floor(limit * share + 1e-9))
-                for limit in (self.messages, self.turns, self.tokens)
+                for limit in self
             )
         )

@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from langchain_mentor_reducer.budget import Budget, Meter, TokenCounter, meter
+from langchain_mentor_reducer.fold import fold
 from langchain_mentor_reducer.rule import Cut, Overflow, cut
 from langchain_mentor_reducer.turns import NotAMessageError, StartsTurn
 
@@ -157,10 +158,10 @@ class ReducerOptions(BaseModel):
         """
         history = _history(messages)
         try:
-            decision = self._cut(history, written)
+            decision = self._cut(history, written=written)
         except NotAMessageError:
             history = convert_to_messages(history)
-            decision = self._cut(history, written)
+            decision = self._cut(history, written=written)
         if decision.overflowed:
             logger.warning(
                 "The newest step does not fit beside its question (overflow=%r, %s).",
@@ -178,16 +179,16 @@ class ReducerOptions(BaseModel):
         }
         return {name: limit for name, limit in limits.items() if limit is not None}
 
-    def _cut(self, history: Sequence[BaseMessage], written: bool) -> Cut:
-        return cut(
-            history,
-            self.budget,
-            meter=self.meter,
-            overflow=self.overflow,
-            starts_turn=self.starts_turn,
-            trim_to=self.trim_to,
-            written=written,
-        )
+    def _cut(self, history: Sequence[BaseMessage], *, written: bool) -> Cut:
+        options = {
+            "meter": self.meter,
+            "overflow": self.overflow,
+            "starts_turn": self.starts_turn,
+            "written": written,
+        }
+        if self.trim_to < 1:
+            return fold(history, self.budget, self.trim_to, **options)
+        return cut(history, self.budget, **options)
 
 
 def _history(messages: MessagesInput) -> Sequence[BaseMessage]:

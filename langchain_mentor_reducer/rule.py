@@ -18,37 +18,29 @@ removals from a state are all derived from it.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
-from typing import Final, Literal
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 
 from langchain_mentor_reducer.budget import Budget, Meter
 from langchain_mentor_reducer.calls import Call, answers_of, calls_of, without
-from langchain_mentor_reducer.turns import (
-    ROLES,
-    StartsTurn,
-    first_system,
-    is_answer,
-    is_question,
-    is_system,
-    questions,
-    role_of,
-    steps,
-)
+from langchain_mentor_reducer.turns import ROLES, StartsTurn, first_system, questions, steps
 
 Overflow = Literal["trim", "keep", "error"]
 """What to do when the newest step does not fit beside its question."""
 
-Stranded = dict[int, frozenset[int]]
+Stranded = Mapping[int, frozenset[int]]
 """The answers whose call was cut: for a message's index, which of its parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class OverBudgetError(ValueError):
+    """The newest step does not fit beside its question, under `overflow="error"`."""
+
+
+class Cut(NamedTuple):
     """What is kept of a history, as indices into it."""
 
     system: int | None = None
@@ -57,17 +49,17 @@ class Cut:
     """A question before `start` that is kept without the messages between."""
     start: int = 0
     """All from here on is kept, less the stranded answers."""
-    stranded: Stranded = field(default_factory=dict)
+    stranded: Stranded = MappingProxyType({})
     overflowed: bool = False
     """Whether the newest step did not fit beside its question."""
 
     def of(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """List what is kept of `messages`: the very objects, the system message first."""
-        first = [messages[i] for i in (self.system, self.question) if i is not None]
-        if not self.stranded and (self.system is None or self.system < self.start):
-            return first + list(messages[self.start :])
-        kept = (self.left(messages, i) for i in self.indices(len(messages)))
         lead = [] if self.system is None else [messages[self.system]]
+        if not self.stranded and (self.system is None or self.system < self.start):
+            question = [] if self.question is None else [messages[self.question]]
+            return [*lead, *question, *messages[self.start :]]
+        kept = (self.left(messages, i) for i in self.indices(len(messages)))
         return lead + [message for message in kept if message is not None]
 
     def indices(self, end: int) -> Iterator[int]:
@@ -89,7 +81,6 @@ def cut(
     meter: Meter | None = None,
     overflow: Overflow = "trim",
     starts_turn: StartsTurn | None = None,
-    trim_to: float = 1,
     written: bool = False,
 ) -> Cut:
     """Decide what is kept of `messages`.
@@ -109,7 +100,6 @@ def cut(
         meter: What counts tokens, where the budget limits them.
         overflow: What to do when the newest step does not fit beside its question.
         starts_turn: Asked about user messages that would start a turn.
-        trim_to: The share of the budget to cut to, once a cut is forced.
         written: Whether `messages` is a state that earlier cuts were written to. There an
             answer behind a question whose call is missing was stranded by an earlier cut.
 
@@ -117,30 +107,23 @@ def cut(
         OverBudgetError: The newest step does not fit, under `overflow="error"`.
         ValueError: The walk met a `RemoveMessage`, or the token counter failed.
     """
-    reduction = _Reduction(messages, budget, meter, starts_turn, written)
-    if trim_to < 1:
-        return reduction.folded(trim_to, overflow)
-    return reduction.strict(overflow)
+    rule = Rule(messages, budget, meter=meter, starts_turn=starts_turn, written=written)
+    rule.system = first_system(messages)
+    return rule.apply(Cut(rule.system), len(messages), budget, overflow)
 
-
-class OverBudgetError(ValueError):
-    """The newest step does not fit beside its question, under `overflow="error"`."""
-
-
-_ANSWER: Final = ("result", "user", "chat")
-"""Roles of messages that may answer."""
 
 _PROBE: Final = 64
-"""Messages from which on a list counter is first shown the end of a turn, not all of it."""
+"""From how many messages on a list counter is shown the end of a turn before all of it."""
 
 
-class _Reduction:
-    """The rule at work on one history."""
+class Rule:
+    """Rules 4 to 6, over what is held of one history; the options are those of `cut`."""
 
     def __init__(
         self,
         messages: Sequence[BaseMessage],
         budget: Budget,
+        *,
         meter: Meter | None,
         starts_turn: StartsTurn | None,
         written: bool,
@@ -152,23 +135,18 @@ class _Reduction:
         self.written = written
         self.system: int | None = None
         self.costs: dict[int, float] = {}
-        """Tokens of each message that was counted by itself."""
+        """Tokens of the messages that were counted one by one."""
         self.first_made: dict[Call, int] | None = None
-        """Where each call was first made; known to a fold, which reads all."""
+        """Where each call was first made, where all of the history is read."""
 
-    def strict(self, overflow: Overflow) -> Cut:
-        """Cut to the budget."""
-        self.system = first_system(self.messages)
-        return self.narrow(Cut(self.system), len(self.messages), self.budget, overflow)
+    def apply(self, held: Cut, end: int, target: Budget, overflow: Overflow) -> Cut:
+        """Cut what is held of `messages[:end]` to `target`, which is the budget or less.
 
-    def narrow(self, held: Cut, end: int, target: Budget, overflow: Overflow) -> Cut:
-        """Apply rules 4 to 6 to what is held of `messages[:end]`.
-
-        `target` is the budget or less. A newest turn that fits the budget stays whole.
+        A newest turn that fits the budget stays whole, whatever the target.
         """
         limits, start = self.budget, end
         messages, turns, tokens = 0, 0, self.tokens_at(held, self.system)
-        low = self.reach(held, end, limits.messages)
+        low = self.reach(held.start, end, limits.messages, held)
         for question in questions(self.messages, low, end, self.starts_turn):
             messages += self.size(held, question, start)
             turns += 1
@@ -177,11 +155,10 @@ class _Reduction:
                 break
             start, limits = question, target
         else:
-            if low == held.start:
+            if low == held.start:  # what is left is the preamble, or a turn held in part
                 size = self.size(held, low, start) + (held.question is not None)
                 tokens += self.tokens(held, low, start, limits.tokens - tokens)
                 tokens += self.tokens_at(held, held.question)
-                # A preamble that is the system message alone is no turn.
                 if limits.allows(messages + size, turns + (size > 0), tokens):
                     return self.less_stranded(held, end) if self.written else held
         if start == end:
@@ -189,7 +166,7 @@ class _Reduction:
         return self.less_stranded(Cut(self.system, None, start, held.stranded), end)
 
     def newest_turn(self, held: Cut, end: int, target: Budget, overflow: Overflow) -> Cut:
-        """Apply rule 5: keep the question and the most recent messages that fit beside it."""
+        """Keep the question and the most recent messages that fit beside it (rule 5)."""
         question = next(questions(self.messages, held.start, end, self.starts_turn), None)
         low = held.start if question is None else question + 1
         if question is None:
@@ -199,41 +176,42 @@ class _Reduction:
         if question is not None:
             tokens += self.tokens_of_tail(held, question, question + 1)
 
-        least = next(steps(self.messages, low, end), end)
-        size = self.size(held, least, end) + asked
-        cost = tokens + self.tokens_of_tail(held, least, end)
+        step = next(steps(self.messages, low, end), end)
+        size = asked + self.size(held, step, end)
+        cost = tokens + self.tokens_of_tail(held, step, end)
         overflowed = size > 0 and not self.budget.allows(size, 1, cost)
         if overflowed and overflow == "error":
-            raise OverBudgetError(_over_budget(self.budget, size, cost))
+            raise OverBudgetError(_does_not_fit(self.budget, size, cost))
 
         start = self.tail(held, low, end, target.messages - asked, target.tokens - tokens)
         if not overflowed or overflow == "keep":
-            start = min(start, least)
-        return self.less_stranded(Cut(self.system, question, start, held.stranded, overflowed), end)
+            start = min(start, step)
+        kept = Cut(self.system, question, start, held.stranded, overflowed)
+        return self.less_stranded(kept, end)
 
     def tail(self, held: Cut, low: int, end: int, messages: float, tokens: float) -> int:
         """Find where the longest run at the end of `messages[low:end]` begins that fits."""
-        start = self.reach(Cut(start=low, stranded=held.stranded), end, messages)
+        start = self.reach(low, end, messages, held)
         while self.size(held, start, end) > messages:
             start += 1
-        if tokens == inf:
+        if self.meter is None:
             return start
 
         def fits(at: int) -> bool:
             return self.tokens_of_tail(held, at, end) <= tokens
 
-        # The run is short and the history long, so feel for it from the end.
+        # The run is short and the turn may be long, so feel for it from the end.
         span = 1
         while (at := max(start, end - span)) > start and fits(at):
             span *= 2
-        return bisect_left(range(end), True, at, max(at, end - span // 2), key=fits)
+        return bisect_left(range(end), x=True, lo=at, hi=max(at, end - span // 2), key=fits)
 
-    def reach(self, held: Cut, end: int, room: float) -> int:
-        """Return how far back from `end` as many messages as there is `room` can stand."""
+    def reach(self, low: int, end: int, room: float, held: Cut) -> int:
+        """Return how far back from `end` as many messages as there is `room` may stand."""
         if room == inf:
-            return held.start
+            return low
         uncounted = 1 + len(held.stranded)
-        return max(held.start, min(end, end - int(room) - uncounted))
+        return max(low, end - int(room) - uncounted)
 
     def size(self, held: Cut, start: int, end: int) -> int:
         """Count what is held of `messages[start:end]`, the system message left out."""
@@ -241,9 +219,8 @@ class _Reduction:
         if self.system is not None and start <= self.system < end:
             size -= 1
         if held.stranded:
-            size -= sum(
-                start <= i < end and held.left(self.messages, i) is None for i in held.stranded
-            )
+            gone = (start <= i < end and not held.left(self.messages, i) for i in held.stranded)
+            size -= sum(gone)
         return size
 
     def tokens(self, held: Cut, start: int, end: int, room: float) -> float:
@@ -256,7 +233,7 @@ class _Reduction:
         if self.meter.one_by_one:
             total = 0.0
             for i in range(end - 1, start - 1, -1):
-                total += self.tokens_at(held, i) if i != self.system else 0
+                total += 0 if i == self.system else self.tokens_at(held, i)
                 if total > room:
                     break
             return total
@@ -265,20 +242,20 @@ class _Reduction:
             if (total := self.tokens_of_tail(held, end - span, end)) > room:
                 return total
             span *= 2
-        return self.meter([m for i, m in enumerate(self.messages[start:end], start) if i != self.system])
+        return self.meter([self.messages[i] for i in range(start, end) if i != self.system])
 
     def tokens_of_tail(self, held: Cut, start: int, end: int) -> float:
-        """Count what is left of `messages[start:end]` if all before it is cut."""
+        """Count the tokens of what could be sent of `messages[start:end]` without the rest."""
         if self.meter is None:
             return 0
         tail = self.less_stranded(Cut(self.system, None, start, held.stranded), end)
         if self.meter.one_by_one:
-            return sum(self.tokens_at(tail, i) for i in range(start, end) if i != self.system)
+            return sum(self.tokens_at(tail, i) for i in tail.indices(end))
         left = (tail.left(self.messages, i) for i in tail.indices(end))
         return self.meter([message for message in left if message is not None])
 
     def tokens_at(self, held: Cut, i: int | None) -> float:
-        """Count what is held of one message."""
+        """Count the tokens of what is held of one message."""
         if self.meter is None or i is None:
             return 0
         if i in held.stranded:
@@ -289,122 +266,57 @@ class _Reduction:
         return self.costs[i]
 
     def less_stranded(self, kept: Cut, end: int) -> Cut:
-        """Apply rule 6: of what is kept of `messages[:end]`, remove the stranded answers."""
+        """Remove the stranded answers from what is kept of `messages[:end]` (rule 6).
+
+        An answer belongs to the nearest earlier message that made a call with its id, so only
+        the calls that were made before it can be its own.
+        """
         made: set[Call | None] = {None}
+        unread: list[BaseMessage] = []
         unpaired: list[tuple[int, int, Call]] = []
-        kept_messages = enumerate(self.messages[kept.start : end], kept.start)
-        if kept.question is not None:
-            question = (kept.question, self.messages[kept.question])
-            kept_messages = chain((question,), kept_messages)
-        for i, message in kept_messages:
+        start, question = kept.start, kept.question
+        if question is not None:
+            parts = enumerate(answers_of(self.messages[question]))
+            unpaired += [(question, part, call) for part, call in parts if call is not None]
+        for i, message in enumerate(self.messages[start:end], start):
             role = ROLES[type(message)]
             if role == "ai":
-                if calls := calls_of(message):  # type: ignore[arg-type]
-                    made.update(calls)
-            elif role in _ANSWER and not made.issuperset(answers := answers_of(message)):
-                unpaired += [
-                    (i, part, call)
-                    for part, call in enumerate(answers)
-                    if call is not None and call not in made
-                ]
+                unread.append(message)
+            elif role in _MAY_ANSWER and (answers := answers_of(message)):
+                # The call is most often in the last message of the model, so look there first.
+                while unread and not made.issuperset(answers):
+                    made.update(calls_of(unread.pop()))
+                parts = enumerate(answers)
+                unpaired += [(i, part, call) for part, call in parts if call not in made]
         if not unpaired and not kept.stranded:
             return kept
-        stranded = {
-            i: parts
-            for i, parts in kept.stranded.items()
-            if i >= kept.start or i == kept.question
-        }
+        stranded = {i: p for i, p in kept.stranded.items() if i >= start or i == question}
         for i, part, call in unpaired:
-            if self.was_cut(call, i, i if i == kept.question else kept.start):
+            if self.was_cut(call, i, before=i if i == question else start):
                 stranded[i] = stranded.get(i, frozenset()) | {part}
-        return replace(kept, stranded=stranded)
+        return kept._replace(stranded=stranded)
 
-    def was_cut(self, call: Call, answer: int, start: int) -> bool:
-        """Tell whether a call that is not kept was made before `start`, and so was cut."""
-        if self.written and self.asked_before(answer):
+    def was_cut(self, call: Call, answer: int, before: int) -> bool:
+        """Tell whether a call that is not kept was made `before`, and so was cut."""
+        if self.written and self.is_asked_before(answer):
             return True
         if self.first_made is not None:
-            return self.first_made.get(call, start) < start
-        return any(
-            call in calls_of(self.messages[step])  # type: ignore[arg-type]
-            for step in steps(self.messages, 0, start)
-        )
+            return self.first_made.get(call, before) < before
+        back = steps(self.messages, 0, before)
+        return any(call in calls_of(self.messages[step]) for step in back)
 
-    def asked_before(self, i: int) -> bool:
+    def is_asked_before(self, i: int) -> bool:
         """Tell whether a question stands before message `i`."""
-        return any(True for _ in questions(self.messages, 0, i, self.starts_turn))
-
-    def folded(self, share: float, overflow: Overflow) -> Cut:
-        """Cut to a share of the budget, but only where the history grew over the budget.
-
-        The window is what a trimmer with memory would hold, found by going through the
-        history from its start. It is looked at before every message that is not an answer,
-        for there a model may have been called, and at the end.
-        """
-        target = self.budget.scaled(share)
-        quiet: Overflow = "trim" if overflow == "error" else overflow
-        self.first_made = {}
-        last_made: dict[Call, int] = {}
-        held = Cut()
-        size = turns = 0
-        tokens = 0.0
-        for i, message in enumerate(self.messages):
-            if not (is_answer(message) or self.budget.allows(size, turns, tokens)):
-                held = self.narrow(held, i, target, quiet)
-                size, turns, tokens = self.measure(held, i)
-            if self.system is None and is_system(message):
-                self.system = i
-                held = replace(held, system=i)
-                tokens += self.tokens_at(held, i)
-                continue
-            held = self.take_in(held, i, last_made)
-            if held.left(self.messages, i) is not None:
-                size += 1
-                turns += not turns or is_question(message, self.starts_turn)
-                tokens += self.tokens_at(held, i)
-        if self.budget.allows(size, turns, tokens):
-            return replace(held, overflowed=False)
-        return self.narrow(held, len(self.messages), target, overflow)
-
-    def take_in(self, held: Cut, i: int, last_made: dict[Call, int]) -> Cut:
-        """Take message `i` in, less the parts whose call the fold has cut."""
-        message = self.messages[i]
-        role = role_of(message)
-        if role == "ai":
-            for call in calls_of(message):  # type: ignore[arg-type]
-                self.first_made.setdefault(call, i)
-                last_made[call] = i
-        elif role == "result" or role == "user":
-            parts = frozenset(
-                part
-                for part, call in enumerate(answers_of(message))
-                if call is not None
-                and last_made.get(call, -1) < held.start
-                and self.was_cut(call, i, held.start)
-            )
-            if parts:
-                return replace(held, stranded={**held.stranded, i: parts})
-        return held
-
-    def measure(self, held: Cut, end: int) -> tuple[int, int, float]:
-        """Measure what is held of `messages[:end]` in messages, turns and tokens."""
-        kept = [i for i in held.indices(end) if held.left(self.messages, i) is not None]
-        asking = [is_question(self.messages[i], self.starts_turn) for i in kept]
-        preamble = bool(asking) and not asking[0]
-        tokens = sum(self.tokens_at(held, i) for i in kept)
-        return len(kept), sum(asking) + preamble, self.tokens_at(held, self.system) + tokens
+        return next(questions(self.messages, 0, i, self.starts_turn), None) is not None
 
 
-def _over_budget(budget: Budget, messages: int, tokens: float) -> str:
-    sizes = [
-        f"{size} {unit} where {unit_limit} fit"
-        for size, unit, unit_limit in (
-            (messages, "messages", budget.messages),
-            (tokens, "tokens", budget.tokens),
-        )
-        if size > unit_limit
-    ]
+_MAY_ANSWER: Final = ("result", "user", "chat")
+
+
+def _does_not_fit(budget: Budget, messages: int, tokens: float) -> str:
+    sizes = ((messages, budget.messages, "messages"), (tokens, budget.tokens, "tokens"))
+    over = " and ".join(f"{n:g} {unit} where {most:g} fit" for n, most, unit in sizes if n > most)
     return (
-        f"The newest step does not fit beside its question: {' and '.join(sizes)}. "
-        'Raise the budget, or choose overflow="keep" or overflow="trim".'
+        f"The newest step does not fit beside its question: {over}. Raise the budget, or choose "
+        'overflow="keep" or overflow="trim".'
     )

@@ -10,6 +10,8 @@ into a message only where its type asks for it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
+from operator import not_
 from typing import Final, Literal
 
 from langchain_core.messages import (
@@ -156,7 +158,8 @@ def _backwards(
         low = max(start, end - size)
         kinds = list(map(type, messages[low:end]))
         if not never.issuperset(kinds):
-            yield from [i for i, kind in enumerate(kinds, low) if kind not in never][::-1]
+            candidates = map(not_, map(never.__contains__, reversed(kinds)))
+            yield from compress(range(end - 1, low - 1, -1), candidates)
         end = low
         size = min(2 * size, 4096)
 
