@@ -66,7 +66,7 @@ fuzz: .venv/.acceptance  ## Look for a history that breaks a promise, for SECOND
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 .PHONY: mutants
-mutants: .venv/.mutants  ## Break calls, turns and rule on purpose; list what no test noticed
+mutants: .venv/.mutants  ## Break calls, turns, rule and fold on purpose; list what no test noticed
 	CI=true $(BIN)/mutmut run
 	$(BIN)/mutmut results
 
