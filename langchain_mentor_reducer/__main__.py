@@ -15,6 +15,7 @@ from typing import Any
 from langchain_core.messages import convert_to_messages, messages_from_dict
 from pydantic import ValidationError
 
+from langchain_mentor_reducer.html import page
 from langchain_mentor_reducer.report import Reduction, Verdict
 from langchain_mentor_reducer.runnable import MentorChatReducer
 
@@ -29,7 +30,7 @@ class UnreadableError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     given = vars(_parser().parse_args(arguments))
-    file, as_json = given.pop("file"), given.pop("json")
+    file, as_json, picture = given.pop("file"), given.pop("json"), given.pop("html")
     options = {name: value for name, value in given.items() if value is not None}
     if options.keys().isdisjoint({"max_messages", "max_turns", "max_tokens"}):
         options["max_messages"] = MAX_MESSAGES
@@ -39,7 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnreadableError as error:
         return _refuse(f"{file}: {error}")
     except ValidationError as error:
-        return _refuse("; ".join(": ".join([*map(str, e["loc"]), e["msg"]]) for e in error.errors()))
+        wrong = [": ".join([*map(str, e["loc"]), e["msg"]]) for e in error.errors()]
+        return _refuse("; ".join(wrong))
+    if picture:
+        try:
+            picture.write_text(page(reductions), "utf-8")
+        except OSError as error:
+            return _refuse(f"{picture}: {error.strerror}")
     for line in _json_lines(reductions) if as_json else _text_lines(reductions):
         print(line)
     return 0
@@ -68,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--max-tokens", type=int, metavar="N", help="the most tokens to keep")
     parser.add_argument("--overflow", choices=["trim", "keep", "error"])
     parser.add_argument("--trim-to", type=float, metavar="SHARE", help="how far a cut goes down")
+    parser.add_argument("--html", type=Path, metavar="OUT", help="draw it as a page, too")
     parser.add_argument("--json", action="store_true", help="a JSON object for each conversation")
     return parser
 

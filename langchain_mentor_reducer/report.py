@@ -104,8 +104,10 @@ class Reduction:
             f"{name} {self.used[name]:g} of {limit}" for name, limit in self.limits.items()
         )
         lines = [
-            f"Kept {self.after.messages} of {self.before.messages} messages, "
-            f"{self.after.turns} of {self.before.turns} turns ({budgets})."
+            (
+                f"Kept {self.after.messages} of {self.before.messages} messages, "
+                f"{self.after.turns} of {self.before.turns} turns ({budgets})."
+            )
         ]
         if self.overflowed:
             lines.append("The newest step does not fit beside its question.")
@@ -119,6 +121,12 @@ class Reduction:
             else:
                 lines += map(_line, turns)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Draw the turns, for a notebook."""
+        from langchain_mentor_reducer.html import draw  # noqa: PLC0415 - where it is looked at
+
+        return draw(self)
 
     @property
     def turns(self) -> list[list[Verdict]]:
