@@ -1,0 +1,31 @@
+"""The acceptance run from a shell: `python -m tests.acceptance [--full] [--write]`."""
+
+import argparse
+import sys
+
+from tests.acceptance import cassettes, report, run
+
+
+def main() -> int:
+    """Run, print the tables, and write them where asked to."""
+    parser = argparse.ArgumentParser(prog="python -m tests.acceptance", description=__doc__)
+    parser.add_argument("--full", action="store_true", help="every history, at more points")
+    parser.add_argument("--write", action="store_true", help="put the tables into the README")
+    options = parser.parse_args()
+
+    tally = run.tallied(full=options.full)
+    tables = [report.markdown(tally)]
+    if cassettes.CASSETTES.exists():
+        with run.unheard():
+            tables.append(report.recorded(cassettes.check()))
+    text = "\n\n".join(tables)
+    print(text)
+    for refusal in tally.refused[:10]:
+        print(refusal, file=sys.stderr)
+    if options.write:
+        report.write(text)
+    return 1 if tally.refused else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
