@@ -23,6 +23,7 @@ class CountsTokens(Protocol):
 
     def get_num_tokens_from_messages(self, messages: list[BaseMessage]) -> int:
         """Count the tokens of a list of messages."""
+        ...
 
 
 TokenCounter = (
@@ -86,7 +87,7 @@ def meter(token_counter: TokenCounter) -> Meter:
     """
     if token_counter == "approximate":
         return APPROXIMATE
-    named = _unwrapped(token_counter)
+    named = token_counter.func if isinstance(token_counter, functools.partial) else token_counter
     name = getattr(named, "__name__", type(named).__name__)
     if isinstance(token_counter, CountsTokens):
         return Meter(token_counter.get_num_tokens_from_messages, name, one_by_one=False)
@@ -101,31 +102,18 @@ def meter(token_counter: TokenCounter) -> Meter:
 
 def _takes_one_message(counter: Callable[..., Any]) -> bool:
     try:
-        parameters = iter(inspect.signature(counter).parameters.values())
+        first = next(iter(inspect.signature(counter, eval_str=True).parameters.values()), None)
+    except NameError:  # an annotation that only type checkers can follow
+        first = next(iter(inspect.signature(counter).parameters.values()), None)
+        return first is not None and str(first.annotation).endswith("Message")
     except (TypeError, ValueError):  # some builtins have no signature
         return False
-    first = next(parameters, None)
-    if first is None:
-        return False
-    annotation = first.annotation
-    if isinstance(annotation, str):
-        plain = _unwrapped(counter)
-        plain = plain if hasattr(plain, "__globals__") else plain.__call__
-        try:
-            annotation = typing.get_type_hints(plain)[first.name]
-        except NameError:  # a name that exists for type checkers only
-            return str(first.annotation).endswith("Message")
+    annotation = first.annotation if first else None
     union = typing.get_origin(annotation) in {typing.Union, types.UnionType}
     return all(
         isinstance(kind, type) and issubclass(kind, BaseMessage)
         for kind in (typing.get_args(annotation) if union else [annotation])
     )
-
-
-def _unwrapped(counter: Any) -> Any:
-    """Return what a decorator or a partial was put around: there its annotations are read."""
-    plain = inspect.unwrap(counter)
-    return inspect.unwrap(plain.func) if isinstance(plain, functools.partial) else plain
 
 
 class Budget(NamedTuple):
@@ -136,6 +124,8 @@ class Budget(NamedTuple):
     turns: float = math.inf
     tokens: float = math.inf
     """Tokens of all that is returned, the system message too."""
+    meter: Meter | None = None
+    """What counts the tokens, where they are limited."""
 
     def allows(self, messages: float, turns: float, tokens: float) -> bool:
         """Tell whether a window of that size is within the budget."""
@@ -143,10 +133,9 @@ class Budget(NamedTuple):
 
     def scaled(self, share: float) -> "Budget":
         """Return the low-water mark: every budget times `share`, and at least 1."""
-        # The addend keeps 50 * 0.58 from becoming 28, which is 29 to everyone but a float.
-        return Budget(
-            *(
-                limit if limit == math.inf else max(1, math.floor(limit * share + 1e-9))
-                for limit in self
-            )
-        )
+
+        def scale(limit: float) -> float:
+            # The addend keeps 50 * 0.58 from becoming 28, which is 29 to everyone but a float.
+            return limit if limit == math.inf else max(1, math.floor(limit * share + 1e-9))
+
+        return Budget(scale(self.messages), scale(self.turns), scale(self.tokens), self.meter)

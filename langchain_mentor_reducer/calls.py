@@ -41,7 +41,7 @@ Call = str | tuple[str, str]
 """What pairs an answer with its call: an id, or `("function", name)` of a legacy call."""
 
 
-def calls_of(message: AIMessage) -> list[Call]:
+def calls_of(message: BaseMessage) -> list[Call]:
     """List the calls that `message` makes and that another message must answer.
 
     ```python
@@ -52,11 +52,13 @@ def calls_of(message: AIMessage) -> list[Call]:
     assert calls_of(AIMessage("", tool_calls=[call])) == ["call_1"]
     ```
 
-    `tool_calls` alone is not enough: computer use, patches, client-side tool search and
-    approvals stand in the content only, and providers send invalid calls as calls too.
-    A call may be listed twice where the message holds it twice.
+    Only an `AIMessage` calls. Its `tool_calls` alone are not enough: computer use, patches,
+    client-side tool search and approvals stand in the content only, and providers send invalid
+    calls as calls too. A call that the message holds twice is listed twice.
     """
     calls: list[Call] = []
+    if not isinstance(message, AIMessage):
+        return calls
     for call in message.tool_calls:
         if id_ := call["id"]:
             calls.append(id_)  # noqa: PERF401 - quicker for the few that a message holds
@@ -81,12 +83,10 @@ def answers_of(message: BaseMessage) -> list[Call | None]:
     """
     if isinstance(message, ToolMessage):
         return [message.tool_call_id or None]
+    if isinstance(message, FunctionMessage):
+        return [("function", message.name) if message.name else None]
     content = message.content
-    if type(content) is not str:
-        return [_id(block, ANSWERS) for block in content]
-    if isinstance(message, FunctionMessage) and message.name:
-        return [("function", message.name)]
-    return []
+    return [] if type(content) is str else [_id(block, ANSWERS) for block in content]
 
 
 def only_answers(message: BaseMessage) -> bool:

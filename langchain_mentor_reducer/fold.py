@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
-from langchain_mentor_reducer.budget import Budget, Meter
+from langchain_mentor_reducer.budget import Budget
 from langchain_mentor_reducer.calls import Call, answers_of, calls_of
 from langchain_mentor_reducer.rule import Cut, Overflow, Rule
 from langchain_mentor_reducer.turns import StartsTurn, is_answer, is_question, is_system, role_of
@@ -21,7 +21,6 @@ def fold(
     budget: Budget,
     share: float,
     *,
-    meter: Meter | None = None,
     overflow: Overflow = "trim",
     starts_turn: StartsTurn | None = None,
     written: bool = False,
@@ -42,9 +41,10 @@ def fold(
     have been called, and at the end. `overflow` warns or raises for the end alone. The other
     arguments and the errors are those of `langchain_mentor_reducer.rule.cut`.
     """
-    rule = Rule(messages, budget, meter=meter, starts_turn=starts_turn, written=written)
-    rule.first_made = {}
+    rule = Rule(messages, budget, starts_turn=starts_turn, written=written)
+    first_made: dict[Call, int] = {}
     last_made: dict[Call, int] = {}
+    rule.first_made = first_made
     target = budget.scaled(share)
     held = Cut()
     size, turns, tokens = 0, 0, 0.0
@@ -58,7 +58,20 @@ def fold(
             held = held._replace(system=i)
             tokens += rule.tokens_at(held, i)
             continue
-        held = _take_in(rule, held, i, last_made)
+        for call in calls_of(message):
+            first_made.setdefault(call, i)
+            last_made[call] = i
+        if role_of(message) in {"result", "user"}:
+            # Calls that are held stand behind the start; an earlier one is gone.
+            late = frozenset(
+                part
+                for part, call in enumerate(answers_of(message))
+                if call is not None
+                and last_made.get(call, -1) < held.start
+                and rule.was_cut(call, i, before=held.start)
+            )
+            if late:
+                held = held._replace(stranded={**held.stranded, i: late})
         if held.left(messages, i) is not None:
             size += 1
             turns += turns == 0 or is_question(message, starts_turn)
@@ -66,27 +79,6 @@ def fold(
     if budget.allows(size, turns, tokens):
         return held._replace(overflowed=False)
     return rule.apply(held, len(messages), target, overflow)
-
-
-def _take_in(rule: Rule, held: Cut, i: int, last_made: dict[Call, int]) -> Cut:
-    """Take message `i` in, less the answers to calls that are no longer held."""
-    message = rule.messages[i]
-    role = role_of(message)
-    if role == "ai":
-        for call in calls_of(message):
-            rule.first_made.setdefault(call, i)
-            last_made[call] = i
-    elif role in {"result", "user"}:
-        stranded = frozenset(
-            part
-            for part, call in enumerate(answers_of(message))
-            if call is not None
-            and last_made.get(call, -1) < held.start
-            and rule.was_cut(call, i, before=held.start)
-        )
-        if stranded:
-            return held._replace(stranded={**held.stranded, i: stranded})
-    return held
 
 
 def _measure(rule: Rule, held: Cut, end: int) -> tuple[int, int, float]:

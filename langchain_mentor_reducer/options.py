@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
-from typing import Annotated, Any, Self, TypedDict
+from typing import Annotated, Any, Self, TypedDict, cast
 
 from langchain_core.messages import (
     BaseMessage,
@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from langchain_mentor_reducer.budget import Budget, Meter, TokenCounter, meter
+from langchain_mentor_reducer.budget import Budget, TokenCounter, meter
 from langchain_mentor_reducer.fold import fold
 from langchain_mentor_reducer.rule import Cut, Overflow, cut
 from langchain_mentor_reducer.turns import NotAMessageError, StartsTurn
@@ -50,7 +50,9 @@ class Options(TypedDict, total=False):
 
 def _count(value: object) -> object:
     if value is not None and (type(value) is not int or value < 1):
-        msg = f"must be a whole number of at least 1, such as 50, or None for no limit; got {value!r}"
+        msg = (
+            f"must be a whole number of at least 1, such as 50, or None to set none; got {value!r}"
+        )
         raise ValueError(msg)
     return value
 
@@ -125,11 +127,12 @@ class ReducerOptions(BaseModel):
         if limits == (None, None, None):
             msg = "no budget: set max_messages, max_turns or max_tokens"
             raise ValueError(msg)
-        if self.meter and self.trim_to < 1 and not self.meter.one_by_one:
+        counts = self.budget.meter
+        if counts and self.trim_to < 1 and not counts.one_by_one:
             msg = (
                 "trim_to with max_tokens counts message by message: use "
                 "token_counter='approximate' or a callable whose parameter is annotated "
-                f"as one message, not {self.meter.name}"
+                f"as one message, not {counts.name}"
             )
             raise ValueError(msg)
         return self
@@ -137,17 +140,13 @@ class ReducerOptions(BaseModel):
     @cached_property
     def budget(self) -> Budget:
         """The budgets, as the rule takes them."""
-        limits = (self.max_messages, self.max_turns, self.max_tokens)
-        return Budget(*(limit or inf for limit in limits))
-
-    @cached_property
-    def meter(self) -> Meter | None:
-        """What counts tokens, where they are limited."""
-        return None if self.max_tokens is None else meter(self.token_counter)
+        counts = None if self.max_tokens is None else meter(self.token_counter)
+        limits = (self.max_messages or inf, self.max_turns or inf, self.max_tokens or inf)
+        return Budget(*limits, counts)
 
     def decide(
         self, messages: MessagesInput, *, written: bool = False
-    ) -> tuple[Sequence[BaseMessage], Cut]:
+    ) -> tuple[list[BaseMessage], Cut]:
         """Return the history as messages, and what is kept of it.
 
         `written` says that `messages` is a state that earlier cuts were written to.
@@ -180,29 +179,35 @@ class ReducerOptions(BaseModel):
         return {name: limit for name, limit in limits.items() if limit is not None}
 
     def _cut(self, history: Sequence[BaseMessage], *, written: bool) -> Cut:
-        options = {
-            "meter": self.meter,
-            "overflow": self.overflow,
-            "starts_turn": self.starts_turn,
-            "written": written,
-        }
         if self.trim_to < 1:
-            return fold(history, self.budget, self.trim_to, **options)
-        return cut(history, self.budget, **options)
+            return fold(
+                history,
+                self.budget,
+                self.trim_to,
+                overflow=self.overflow,
+                starts_turn=self.starts_turn,
+                written=written,
+            )
+        return cut(
+            history,
+            self.budget,
+            overflow=self.overflow,
+            starts_turn=self.starts_turn,
+            written=written,
+        )
 
 
-def _history(messages: MessagesInput) -> Sequence[BaseMessage]:
+def _history(messages: MessagesInput) -> list[BaseMessage]:
+    """Return the list that was given, its messages perhaps still to be converted."""
     if type(messages) is list:
         return messages
     if isinstance(messages, PromptValue):
         return messages.to_messages()
-    if isinstance(messages, (Mapping, str, bytes, BaseMessage)) or not isinstance(messages, Iterable):
-        found = type(messages).__name__
-        fix = (
-            'pass its list, such as state["messages"]; as a node in a graph, use MentorChatReducerNode'
-            if isinstance(messages, Mapping)
-            else "put it in a list"
-        )
-        msg = f"Expected a list of messages, got one {found}: {fix}."
-        raise TypeError(msg)
-    return list(messages)
+    if isinstance(messages, Mapping):
+        fix = 'pass its list, such as state["messages"], or use MentorChatReducerNode in a graph'
+    elif isinstance(messages, (str, bytes, BaseMessage)) or not isinstance(messages, Iterable):
+        fix = "put it in a list"
+    else:
+        return cast("list[BaseMessage]", list(messages))
+    msg = f"Expected a list of messages, got one {type(messages).__name__}: {fix}."
+    raise TypeError(msg)

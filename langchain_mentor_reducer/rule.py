@@ -25,7 +25,7 @@ from typing import Final, Literal, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-from langchain_mentor_reducer.budget import Budget, Meter
+from langchain_mentor_reducer.budget import Budget
 from langchain_mentor_reducer.calls import Call, answers_of, calls_of, without
 from langchain_mentor_reducer.turns import ROLES, StartsTurn, first_system, questions, steps
 
@@ -78,7 +78,6 @@ def cut(
     messages: Sequence[BaseMessage],
     budget: Budget,
     *,
-    meter: Meter | None = None,
     overflow: Overflow = "trim",
     starts_turn: StartsTurn | None = None,
     written: bool = False,
@@ -97,7 +96,6 @@ def cut(
     Args:
         messages: The history.
         budget: The most that may be kept.
-        meter: What counts tokens, where the budget limits them.
         overflow: What to do when the newest step does not fit beside its question.
         starts_turn: Asked about user messages that would start a turn.
         written: Whether `messages` is a state that earlier cuts were written to. There an
@@ -107,7 +105,7 @@ def cut(
         OverBudgetError: The newest step does not fit, under `overflow="error"`.
         ValueError: The walk met a `RemoveMessage`, or the token counter failed.
     """
-    rule = Rule(messages, budget, meter=meter, starts_turn=starts_turn, written=written)
+    rule = Rule(messages, budget, starts_turn=starts_turn, written=written)
     rule.system = first_system(messages)
     return rule.apply(Cut(rule.system), len(messages), budget, overflow)
 
@@ -124,13 +122,12 @@ class Rule:
         messages: Sequence[BaseMessage],
         budget: Budget,
         *,
-        meter: Meter | None,
         starts_turn: StartsTurn | None,
         written: bool,
     ) -> None:
         self.messages = messages
         self.budget = budget
-        self.meter = meter
+        self.meter = budget.meter
         self.starts_turn = starts_turn
         self.written = written
         self.system: int | None = None
@@ -147,9 +144,9 @@ class Rule:
         limits, start = self.budget, end
         messages, turns, tokens = 0, 0, self.tokens_at(held, self.system)
         low = self.reach(held.start, end, limits.messages, held)
-        for question in questions(self.messages, low, end, self.starts_turn):
+        back = questions(self.messages, low, end, self.starts_turn)
+        for turns, question in enumerate(back, 1):
             messages += self.size(held, question, start)
-            turns += 1
             tokens += self.tokens(held, question, start, limits.tokens - tokens)
             if not limits.allows(messages, turns, tokens):
                 break
@@ -277,17 +274,21 @@ class Rule:
         start, question = kept.start, kept.question
         if question is not None:
             parts = enumerate(answers_of(self.messages[question]))
-            unpaired += [(question, part, call) for part, call in parts if call is not None]
+            unpaired += [(question, part, call) for part, call in parts if call]
         for i, message in enumerate(self.messages[start:end], start):
             role = ROLES[type(message)]
             if role == "ai":
                 unread.append(message)
-            elif role in _MAY_ANSWER and (answers := answers_of(message)):
+            elif role == "result" or (role in _ASKS and type(message.content) is not str):
+                answers = answers_of(message)
                 # The call is most often in the last message of the model, so look there first.
                 while unread and not made.issuperset(answers):
                     made.update(calls_of(unread.pop()))
-                parts = enumerate(answers)
-                unpaired += [(i, part, call) for part, call in parts if call not in made]
+                if not made.issuperset(answers):
+                    parts = enumerate(answers)
+                    unpaired += [
+                        (i, part, call) for part, call in parts if call and call not in made
+                    ]
         if not unpaired and not kept.stranded:
             return kept
         stranded = {i: p for i, p in kept.stranded.items() if i >= start or i == question}
@@ -310,7 +311,8 @@ class Rule:
         return next(questions(self.messages, 0, i, self.starts_turn), None) is not None
 
 
-_MAY_ANSWER: Final = ("result", "user", "chat")
+_ASKS: Final = ("user", "chat")
+"""Roles of messages that answer with blocks of their content, if at all."""
 
 
 def _does_not_fit(budget: Budget, messages: int, tokens: float) -> str:

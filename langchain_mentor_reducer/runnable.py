@@ -55,7 +55,8 @@ class MentorChatReducer(
         **options: Unpack[Options],
     ) -> None:
         """Check the options."""
-        super().__init__(max_messages=max_messages, name=name, **options)
+        given: dict[str, Any] = {"max_messages": max_messages, "name": name, **options}
+        super().__init__(**given)
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
@@ -106,7 +107,7 @@ class MentorChatReducer(
         return report(
             history,
             decision,
-            meter=self.meter,
+            meter=self.budget.meter,
             starts_turn=self.starts_turn,
             limits=self.limits(),
         )
@@ -130,7 +131,7 @@ def reduce_messages(
     messages: None = None, *, max_messages: int | None = None, **options: Unpack[Options]
 ) -> MentorChatReducer: ...
 @overload
-def reduce_messages(
+def reduce_messages(  # pyright: ignore[reportOverlappingOverload] - messages are message-likes too
     messages: Sequence[Message], *, max_messages: int | None = None, **options: Unpack[Options]
 ) -> list[Message]: ...
 @overload

@@ -10,8 +10,6 @@ into a message only where its type asks for it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import compress
-from operator import not_
 from typing import Final, Literal
 
 from langchain_core.messages import (
@@ -41,21 +39,24 @@ Role = Literal["system", "user", "ai", "result", "other", "chat", "none"]
 turn; a `"none"` may not stand in a history."""
 
 
+_BASES: Final[tuple[tuple[type, Role], ...]] = (
+    (SystemMessage, "system"),
+    (HumanMessage, "user"),
+    (AIMessage, "ai"),
+    (ToolMessage, "result"),
+    (FunctionMessage, "result"),
+    (ChatMessage, "chat"),
+    (RemoveMessage, "none"),
+    (BaseMessage, "other"),
+    (object, "none"),
+)
+
+
 class _Roles(dict[type, Role]):
     """The role of each class, found once: `isinstance` on a message is slow."""
 
     def __missing__(self, cls: type) -> Role:
-        bases = (
-            (SystemMessage, "system"),
-            (HumanMessage, "user"),
-            (AIMessage, "ai"),
-            (ToolMessage, "result"),
-            (FunctionMessage, "result"),
-            (ChatMessage, "chat"),
-            (RemoveMessage, "none"),
-            (BaseMessage, "other"),
-        )
-        role = next((r for base, r in bases if issubclass(cls, base)), "none")
+        role: Role = next(role for base, role in _BASES if issubclass(cls, base))
         if role not in {"system", "chat", "none"}:
             _NEVER_SYSTEM.add(cls)
         if role not in {"user", "chat", "none"}:
@@ -72,7 +73,7 @@ _NEVER_AI: Final[set[type]] = set()
 ROLES: Final = _Roles()
 """The role of a class; `role_of` gives that of a message."""
 
-_CHAT_ROLES: Final = {
+_CHAT_ROLES: Final[dict[str, Role]] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -88,11 +89,9 @@ def role_of(message: BaseMessage) -> Role:
         NotAMessageError: It is no message at all.
     """
     role = ROLES[type(message)]
-    if role == "chat":
-        return _CHAT_ROLES.get(message.role, "other")  # type: ignore[attr-defined]
     if role == "none":
         _refuse(message)
-    return role
+    return _role_of_chat(message) if role == "chat" else role
 
 
 def is_question(message: BaseMessage, starts_turn: StartsTurn | None = None) -> bool:
@@ -156,21 +155,20 @@ def _backwards(
     size = 64
     while end > start:
         low = max(start, end - size)
-        kinds = list(map(type, messages[low:end]))
-        if not never.issuperset(kinds):
-            candidates = map(not_, map(never.__contains__, reversed(kinds)))
-            yield from compress(range(end - 1, low - 1, -1), candidates)
+        if not never.issuperset(map(type, messages[low:end])):
+            yield from [i for i in range(end - 1, low - 1, -1) if type(messages[i]) not in never]
         end = low
         size = min(2 * size, 4096)
 
 
 def is_system(message: BaseMessage) -> bool:
-    """Tell whether `message` is a system message."""
-    # What the walk may never meet is none of this search's business, so nothing is refused.
+    """Tell whether `message` is a system message; what may not stand here is passed over."""
     role = ROLES[type(message)]
-    return role == "system" or (
-        role == "chat" and _CHAT_ROLES.get(message.role) == "system"  # type: ignore[attr-defined]
-    )
+    return role == "system" or (role == "chat" and _role_of_chat(message) == "system")
+
+
+def _role_of_chat(message: BaseMessage) -> Role:
+    return _CHAT_ROLES.get(getattr(message, "role", ""), "other")
 
 
 def _refuse(message: object) -> None:
@@ -179,6 +177,6 @@ def _refuse(message: object) -> None:
             "A RemoveMessage is an update of a state, not part of a history. Apply it first, "
             "with `add_messages(history, updates)`, and reduce what that returns."
         )
-        raise ValueError(msg)  # noqa: TRY004
+        raise ValueError(msg)  # noqa: TRY004 - it is a message, but in the wrong place
     msg = f"Expected a message, got {type(message).__name__}."
     raise NotAMessageError(msg)
