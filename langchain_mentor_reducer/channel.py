@@ -63,7 +63,9 @@ class BoundedMessages(BinaryOperatorAggregate[Any]):
         return copy
 
 
-def bounded_messages(max_messages: int | None = None, **options: Unpack[Options]) -> BoundedMessages:
+def bounded_messages(
+    max_messages: int | None = None, **options: Unpack[Options]
+) -> BoundedMessages:
     """Make a state channel that keeps the most recent whole turns that fit.
 
     ```python
@@ -100,7 +102,8 @@ def bounded_messages(max_messages: int | None = None, **options: Unpack[Options]
     Raises:
         ValueError: An option is wrong, misspelt, or no budget is set.
     """
-    reducer = MentorChatReducer(max_messages, **{"overflow": "keep", **options})
+    options.setdefault("overflow", "keep")
+    reducer = MentorChatReducer(max_messages, **options)
     if reducer.max_messages is not None and reducer.max_messages < _LEAST:
         msg = "max_messages=1 leaves no room for an answer beside its question: set 2 or more"
         raise ValueError(msg)

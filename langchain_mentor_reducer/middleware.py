@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from langchain_core.messages.utils import count_tokens_approximately
 
@@ -33,6 +33,9 @@ except ImportError as error:
     )
     raise ImportError(msg) from error
 from langgraph.types import Command
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage
 
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 
@@ -76,22 +79,23 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self,
         max_messages: int | None = None,
         *,
-        name: str = "MentorChatReducerMiddleware",
+        name: str | None = None,
         persist: bool = False,
         on_drop: OnDrop | None = None,
         **options: Unpack[Options],
     ) -> None:
         super().__init__()
         check_on_drop(on_drop, persist=persist)
-        self.reducer = MentorChatReducer(max_messages, **{"overflow": "keep", **options})
+        options.setdefault("overflow", "keep")
+        self.reducer = MentorChatReducer(max_messages, **options)
         self.persist = persist
         self.on_drop = on_drop
         self._name = name
 
     @property
     def name(self) -> str:
-        """The name in the agent."""
-        return self._name
+        """The name in the agent: the class's, unless one was given."""
+        return self._name or super().name
 
     def wrap_model_call(
         self,
@@ -144,7 +148,7 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 def _narrowed(request: ModelRequest[Any], cut: StateCut) -> ModelRequest[Any]:
     if cut.window == request.messages:
         return request
-    return request.override(messages=cut.window)
+    return request.override(messages=cast("list[AnyMessage]", cut.window))
 
 
 def _response(response: ModelResponse[Any], cut: StateCut) -> Response:
@@ -165,7 +169,7 @@ def _refuse_summaries(request: ModelRequest[Any]) -> None:
     ):
         msg = (
             "persist=True cannot cut a state that another middleware shows in part, as "
-            "deepagents' summarization does: use the default, persist=False, which changes "
-            "the model's view alone, or put this middleware before the other."
+            "deepagents' summarization does: use persist=False, which changes the model's view "
+            "alone; or, beside middleware that merely filters, put this one first."
         )
         raise ValueError(msg)

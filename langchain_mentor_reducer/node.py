@@ -77,9 +77,7 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
     persist: StrictBool = False
     """Whether to remove from the state what is not in the window."""
 
-    on_drop: Annotated[
-        OnDrop | None, WithJsonSchema({"type": "null", "title": "On Drop"})
-    ] = None
+    on_drop: Annotated[OnDrop | None, WithJsonSchema({"type": "null", "title": "On Drop"})] = None
     """Called before messages leave the state."""
 
     def __init__(
@@ -94,15 +92,16 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
         **options: Unpack[Options],
     ) -> None:
         """Check the options."""
-        super().__init__(
-            max_messages=max_messages,
-            name=name,
-            input_messages_key=input_messages_key,
-            output_messages_key=output_messages_key,
-            persist=persist,
-            on_drop=on_drop,
+        given: dict[str, Any] = {
+            "max_messages": max_messages,
+            "name": name,
+            "input_messages_key": input_messages_key,
+            "output_messages_key": output_messages_key,
+            "persist": persist,
+            "on_drop": on_drop,
             **options,
-        )
+        }
+        super().__init__(**given)
 
     @model_validator(mode="after")
     def _check_node(self) -> Self:

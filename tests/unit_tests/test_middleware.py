@@ -1,0 +1,219 @@
+"""The middleware: the model's view in `create_agent`."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import ModelRequest, ModelResponse
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.runtime import Runtime
+
+from langchain_mentor_reducer import MentorChatReducerMiddleware
+from langchain_mentor_reducer.options import Options
+from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, ScriptedModel, call, calling, guide
+
+HISTORY: list[AnyMessage] = [
+    HumanMessage("One?", id="q1"),
+    AIMessage("1", id="a1"),
+    HumanMessage("Two?", id="q2"),
+]
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+
+
+def silent() -> ScriptedModel:
+    """A model that nobody asks."""
+    return ScriptedModel(script=lambda _: AIMessage(""))
+
+
+def sent(
+    middleware: MentorChatReducerMiddleware, messages: Sequence[BaseMessage], **fields: Any
+) -> list[AnyMessage]:
+    """Return what the model would be sent."""
+    history = cast("list[AnyMessage]", list(messages))
+    request: ModelRequest[Any] = ModelRequest(
+        model=silent(), messages=history, state={"messages": history}, runtime=Runtime(), **fields
+    )
+    requests: list[ModelRequest[Any]] = []
+
+    def handler(request: ModelRequest[Any]) -> ModelResponse[Any]:
+        requests.append(request)
+        return ModelResponse([AIMessage("")])
+
+    middleware.wrap_model_call(request, handler)
+    assert request.messages == history
+    return requests[0].messages
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_agent(sync: bool) -> None:  # noqa: FBT001
+    """Every model call is bounded, the follow-up is answered, and the state keeps everything."""
+    model = ScriptedModel(script=guide)
+    agent = create_agent(
+        model,
+        GUIDE_TOOLS,
+        middleware=[MentorChatReducerMiddleware(6)],
+        checkpointer=InMemorySaver(),
+    )
+    state: dict[str, Any] = {}
+    for question in (FIRST, SECOND):
+        asked: Any = {"messages": [HumanMessage(question)]}
+        state = agent.invoke(asked, THREAD) if sync else asyncio.run(agent.ainvoke(asked, THREAD))
+    assert state["messages"][-1].text == "333 m"
+    assert len(state["messages"]) == 12
+    assert [len(window) for window in model.windows] == [1, 3, 5, 3, 5, 5]
+
+
+def test_nothing_to_cut() -> None:
+    """When everything fits, the very request goes through."""
+    request: ModelRequest[Any] = ModelRequest(
+        model=silent(), messages=HISTORY, state={"messages": HISTORY}, runtime=Runtime()
+    )
+    response: ModelResponse[Any] = ModelResponse([AIMessage("")])
+    seen: list[ModelRequest[Any]] = []
+
+    def handler(request: ModelRequest[Any]) -> ModelResponse[Any]:
+        seen.append(request)
+        return response
+
+    assert MentorChatReducerMiddleware(3).wrap_model_call(request, handler) is response
+    assert seen[0] is request
+
+
+def test_no_superstep() -> None:
+    """The middleware adds no step to the graph."""
+    agent = create_agent(silent(), [], middleware=[MentorChatReducerMiddleware(1)])
+    asked: Any = {"messages": HISTORY}
+    assert len(list(agent.stream(asked, stream_mode="updates"))) == 1
+
+
+def test_system_message_in_the_state() -> None:
+    """A system message that stands in the state is kept, and leads."""
+    system = SystemMessage("In the state.")
+    assert sent(MentorChatReducerMiddleware(1), [*HISTORY[:2], system, HISTORY[2]]) == [
+        system,
+        HISTORY[2],
+    ]
+
+
+def test_nothing_left() -> None:
+    """A budget that leaves nothing is an error, as in the node."""
+    with pytest.raises(ValueError, match=r"none fits max_messages=9, max_tokens=1"):
+        sent(MentorChatReducerMiddleware(9, max_tokens=1), [ToolMessage("A", tool_call_id="a")])
+
+
+def test_names() -> None:
+    """An instance is named after its class, or as it is told: two in an agent need two names."""
+    first, second = MentorChatReducerMiddleware(9), MentorChatReducerMiddleware(9, name="second")
+    assert (first.name, second.name) == ("MentorChatReducerMiddleware", "second")
+    create_agent(silent(), [], middleware=[first, second])
+    with pytest.raises(AssertionError, match="duplicate"):
+        create_agent(silent(), [], middleware=[first, MentorChatReducerMiddleware(8)])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "no budget"),
+        ({"max_messages": 0}, "at least 1"),
+        ({"max_message": 3}, "did you mean max_messages"),
+        ({"max_messages": 3, "on_drop": print}, "persist=True"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    """A wrong option is a `ValueError` when the middleware is built."""
+    with pytest.raises(ValueError, match=message):
+        MentorChatReducerMiddleware(**options)
+
+
+def test_takes_every_option() -> None:
+    """The middleware takes the options of every face; `overflow` is `"keep"` unless it is set."""
+    options: Options = {
+        "max_turns": 1,
+        "max_tokens": 99,
+        "token_counter": len,
+        "overflow": "error",
+        "starts_turn": lambda m: m.text != "Two?",
+        "trim_to": 1,
+    }
+    assert options.keys() == Options.__annotations__.keys()
+    middleware = MentorChatReducerMiddleware(None, **options)
+    assert sent(middleware, HISTORY) == HISTORY
+    assert middleware.reducer.overflow == "error"
+    assert MentorChatReducerMiddleware(9).reducer.overflow == "keep"
+
+
+def test_overflow() -> None:
+    """The newest step stays whole, over the budget."""
+    step = [
+        HumanMessage("Both?"),
+        calling(call("look", "a"), call("look", "b")),
+        ToolMessage("A", tool_call_id="a"),
+        ToolMessage("B", tool_call_id="b"),
+    ]
+    assert sent(MentorChatReducerMiddleware(2), step) == step
+    assert sent(MentorChatReducerMiddleware(2, overflow="trim"), step) == step[:1]
+
+
+@tool
+def look(place: str) -> str:
+    """Look at a place for a good while, so that this description costs some tokens."""
+    return place
+
+
+def test_tokens_cover_the_whole_request() -> None:
+    """Tokens are counted with the system prompt and the tools: the context window holds them."""
+    system = SystemMessage("Be brief, be kind, be right.")
+    whole = count_tokens_approximately([system, *HISTORY], tools=[look])
+    fields: dict[str, Any] = {"system_message": system, "tools": [look]}
+    assert sent(MentorChatReducerMiddleware(max_tokens=whole), HISTORY, **fields) == HISTORY
+    tight = MentorChatReducerMiddleware(max_tokens=whole - 1)
+    assert sent(tight, HISTORY, **fields) == HISTORY[2:]
+    assert sent(tight, HISTORY, tools=[look]) == HISTORY
+    assert sent(tight, HISTORY, system_message=system) == HISTORY
+
+
+def test_tokens_of_a_counter() -> None:
+    """A counter of the user's counts the system prompt; what tools cost it cannot know."""
+    fields: dict[str, Any] = {"system_message": SystemMessage("S"), "tools": [look]}
+    exact = MentorChatReducerMiddleware(max_tokens=4, token_counter=len)
+    assert sent(exact, HISTORY, **fields) == HISTORY
+    tight = MentorChatReducerMiddleware(max_tokens=3, token_counter=len)
+    assert sent(tight, HISTORY, **fields) == HISTORY[2:]
+
+
+def test_prompt_over_the_budget(caplog: pytest.LogCaptureFixture) -> None:
+    """A system prompt that takes the whole budget leaves the newest question, and a warning."""
+    middleware = MentorChatReducerMiddleware(max_tokens=1)
+    assert sent(middleware, HISTORY, system_message=SystemMessage("Long. " * 50)) == HISTORY[2:]
+    assert "does not fit" in caplog.text
+
+
+def test_without_langchain() -> None:
+    """Without langchain the import fails, and names the extra."""
+    program = (
+        "import sys; sys.modules['langchain'] = None\n"
+        "from langchain_mentor_reducer import MentorChatReducerNode, bounded_messages\n"
+        "print('The others need no langchain.')\n"
+        "from langchain_mentor_reducer import MentorChatReducerMiddleware"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1
+    assert "ImportError: MentorChatReducerMiddleware needs langchain" in run.stderr
+    assert "langchain-mentor-reducer[agents]" in run.stderr
+    assert run.stdout == "The others need no langchain.\n"
