@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reducer = MentorChatReducer(**options)
         reductions = [_reduce(reducer, *saved) for saved in _conversations(_read(file))]
     except UnreadableError as error:
-        return _refuse(f"{file}: {error}")
+        return _refuse(f"{file}: {error}" if file else str(error))
     except ValidationError as error:
         wrong = [": ".join([*map(str, e["loc"]), e["msg"]]) for e in error.errors()]
         return _refuse("; ".join(wrong))
     if picture:
         try:
-            picture.write_text(page(reductions), "utf-8")
+            picture.write_text(page(reductions), "utf-8", errors="xmlcharrefreplace")
         except OSError as error:
             return _refuse(f"{picture}: {error.strerror}")
     for line in _json_lines(reductions) if as_json else _text_lines(reductions):
@@ -104,24 +104,27 @@ def _read(file: Path | None) -> str:
 def _conversations(text: str) -> Iterator[tuple[str, Any]]:
     """Split a file into conversations, each with a name for errors."""
     try:
-        saved = json.loads(text)
-    except ValueError as error:
+        yield "", _parse(text)
+    except UnreadableError:
         lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) < 2:  # noqa: PLR2004 - one line is no JSON Lines
-            msg = f"not JSON: {error}" if lines else "empty"
-            raise UnreadableError(msg) from None
+            raise
         for number, line in lines:
-            try:
-                yield f"line {number}", json.loads(line)
-            except ValueError as error:
-                msg = f"line {number} is not JSON: {error}"
-                raise UnreadableError(msg) from None
-    else:
-        yield "", saved
+            yield f"line {number}: ", _parse(line, f"line {number} is ")
 
 
-def _reduce(reducer: MentorChatReducer, place: str, saved: Any) -> Reduction:
-    where = f"{place}: " if place else ""
+def _parse(text: str, where: str = "") -> Any:
+    if not text.strip():
+        msg = "empty"
+        raise UnreadableError(msg)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        msg = f"{where}not JSON: {error}"
+        raise UnreadableError(msg) from None
+
+
+def _reduce(reducer: MentorChatReducer, where: str, saved: Any) -> Reduction:
     if isinstance(saved, dict):
         saved = saved.get("messages")
     if not isinstance(saved, list) or not all(isinstance(m, dict) for m in saved):
@@ -186,6 +189,8 @@ def _json_lines(reductions: list[Reduction]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    # A conversation may hold what a terminal cannot show.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         sys.exit(main())
     except BrokenPipeError:  # whoever read the output has seen enough
