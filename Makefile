@@ -1,7 +1,8 @@
 # Everything happens in .venv: needed are Python 3.11 or newer, make and git. Each target installs what it needs, once.
 #
 #   make test PYTHON=/path/to/python3.12    another Python (after `make clean`)
-#   make test PYTEST_ARGS="-k window --no-cov"    arguments for pytest
+#   make test PYTEST_ARGS="-k fold --no-cov"    arguments for pytest
+#   make mutants MUTANTS="*.turns.*"        some of the mutants: all of them take hours
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -10,6 +11,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?=
 SECONDS ?= 600
 PYTEST_ARGS ?=
+MUTANTS ?=
 CODE := langchain_mentor_reducer tests scripts
 BIN := .venv/bin
 UV := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv
@@ -67,7 +69,7 @@ fuzz: .venv/.acceptance  ## Look for a history that breaks a promise, for SECOND
 
 .PHONY: mutants
 mutants: .venv/.mutants  ## Break calls, turns, rule and fold on purpose; list what no test noticed
-	CI=true $(BIN)/mutmut run
+	HYPOTHESIS_PROFILE=mutants $(BIN)/mutmut run $(MUTANTS)
 	$(BIN)/mutmut results
 
 .PHONY: notebooks
