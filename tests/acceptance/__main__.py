@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from tests import tables
 from tests.acceptance import cassettes, report, run
 
 
@@ -14,16 +15,16 @@ def main() -> int:
     options = parser.parse_args()
 
     tally = run.tallied(full=options.full)
-    tables = [report.markdown(tally)]
+    parts = [report.markdown(tally)]
     if cassettes.CASSETTES.exists():
         with run.unheard():
-            tables.append(report.recorded(cassettes.check()))
-    text = "\n\n".join(tables)
+            parts.append(report.recorded(cassettes.check()))
+    text = "\n\n".join(parts)
     print(text)
     for refusal in tally.refused[:10]:
         print(refusal, file=sys.stderr)
     if options.write:
-        report.write(text)
+        tables.write("acceptance", text)
     return 1 if tally.refused else 0
 
 

@@ -3,10 +3,21 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.acceptance import cassettes, report, run
 from tests.acceptance.cassettes import Recorded
 from tests.acceptance.tally import Tally
+
+# The same histories on every run; a slow machine is no finding.
+settings.register_profile(
+    "acceptance",
+    deadline=None,
+    derandomize=True,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("acceptance")
 
 TABLES = pytest.StashKey[list[str]]()
 

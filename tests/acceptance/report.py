@@ -1,15 +1,13 @@
-"""The tables of a run, in Markdown, and their place in the README."""
+"""The tables of a run, in Markdown."""
 
 from importlib.metadata import version
-from pathlib import Path
 
 from tests.acceptance.cassettes import FORMS, READERS, Recorded
 from tests.acceptance.corners import CORNERS
 from tests.acceptance.tally import BUDGETS, Tally
 from tests.acceptance.validators import VALIDATORS
+from tests.tables import table
 
-README = Path(__file__).resolve().parents[2] / "README.md"
-START, END = "<!-- acceptance:start -->", "<!-- acceptance:end -->"
 CONVERTERS = (
     "langchain-core",
     "langchain-openai",
@@ -44,17 +42,21 @@ reading is only that."""
 
 
 def _verdicts(tally: Tally) -> str:
-    rows = [
-        "| validator | judged by | inputs accepted | outputs accepted | in a corner | refused |",
-        "|---|---|---:|---:|---:|---:|",
-    ]
+    head = ["validator", "judged by", "inputs accepted", "outputs accepted", "corner", "refused"]
+    rows = []
     for validator in VALIDATORS:
         said = tally.verdicts[validator.name]
         rows.append(
-            f"| {validator.name} | {validator.label} | {said.inputs_accepted:,} of {said.inputs:,} "
-            f"| {said.outputs_accepted:,} | {said.cornered.total():,} | {len(said.refused):,} |"
+            [
+                validator.name,
+                validator.label,
+                f"{said.inputs_accepted:,} of {said.inputs:,}",
+                f"{said.outputs_accepted:,}",
+                f"{said.cornered.total():,}",
+                f"{len(said.refused):,}",
+            ]
         )
-    return "\n".join(rows)
+    return table(head, rows, left=2)
 
 
 def _corners(tally: Tally) -> str:
@@ -73,44 +75,33 @@ def _corners(tally: Tally) -> str:
 
 
 def _losses(tally: Tally) -> str:
+    head = ["reducer", "reductions", "refused by a validator", "newest question lost"]
     rows = [
-        "| reducer | reductions | refused by a validator | newest question lost |",
-        "|---|---:|---:|---:|",
+        [
+            name,
+            f"{losses.reductions:,}",
+            f"{losses.refused / losses.reductions:.1%}",
+            f"{losses.question_lost / losses.reductions:.1%}",
+        ]
+        for name, losses in tally.losses.items()
     ]
-    for name, losses in tally.losses.items():
-        rows.append(
-            f"| {name} | {losses.reductions:,} | {losses.refused / losses.reductions:.1%} "
-            f"| {losses.question_lost / losses.reductions:.1%} |"
-        )
-    return "\n".join(rows)
+    return table(head, rows)
 
 
 def recorded(results: dict[str, Recorded]) -> str:
     """The table of the recorded requests."""
-    rows = [
-        "| recorded requests | answered, fine | order refused | reductions | corner | refused |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
+    head = ["recorded requests", "answered, fine", "order refused", "reductions", "corner"]
+    rows = []
     for form, result in results.items():
         fine = result.answered - len(result.misjudged) - result.tolerated.total()
-        reductions = f"{result.reductions:,}" if form in READERS else "-"
         rows.append(
-            f"| {FORMS[form]} | {fine:,} of {result.answered:,} | {result.order_refused} "
-            f"| {reductions} | {result.cornered.total()} | {len(result.refused)} |"
+            [
+                FORMS[form],
+                f"{fine:,} of {result.answered:,}",
+                f"{result.order_refused:,}",
+                f"{result.reductions:,}" if form in READERS else "-",
+                f"{result.cornered.total():,}",
+                f"{len(result.refused):,}",
+            ]
         )
-    return "\n".join(rows)
-
-
-def write(text: str) -> None:
-    """Put the tables into the README, between their markers.
-
-    Raises:
-        SystemExit: If the README or its markers are missing.
-    """
-    readme = README.read_text(encoding="utf-8") if README.exists() else ""
-    before, start, rest = readme.partition(START)
-    _, end, after = rest.partition(END)
-    if not (start and end):
-        msg = f"put {START} and {END}, each on a line of its own, into {README.name} first"
-        raise SystemExit(msg)
-    README.write_text(f"{before}{START}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    return table([*head, "refused"], rows)
