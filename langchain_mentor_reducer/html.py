@@ -51,9 +51,10 @@ def page(reductions: Iterable["Reduction"]) -> str:
         _tag("meta", charset="utf-8"),
         _tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         _tag("title", "What is kept of a chat history"),
-        _tag("style", ":root { color-scheme: light dark }"),
+        _tag("style", ":root { color-scheme: light dark } body { margin: 0 }"),
     )
-    body = _tag("body", _tag("main", *map(_figure, reductions)))
+    title = _tag("h1", "What is kept of a chat history", class_="lmr")
+    body = _tag("body", _tag("main", title, *map(_figure, reductions)))
     return f"<!doctype html>{_markup(_tag('html', head, body, lang='en'))}\n"
 
 
@@ -78,7 +79,9 @@ def _figure(reduction: "Reduction") -> Element:
 
 
 def _bar(name: str, used: float, limit: int) -> Element:
-    meter = _tag("meter", max=f"{limit}", value=f"{used:.15g}", aria_label=name)
+    # `high` and `optimum` have a browser color what is over the limit.
+    most, value = f"{max(used, limit):.15g}", f"{used:.15g}"
+    meter = _tag("meter", value=value, max=most, high=f"{limit}", optimum="0", aria_label=name)
     over = ", over" if used > limit else ""
     return _tag("li", name, meter, f"{used:,.15g} of {limit:,}{over}", class_="bar")
 
