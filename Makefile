@@ -60,7 +60,6 @@ integration_tests: .venv/.integration  ## Tests with real servers, databases and
 
 .PHONY: acceptance
 acceptance: .venv/.acceptance  ## Reduced histories against validators that others wrote
-	$(BIN)/python -m tests.acceptance
 	$(BIN)/python -m pytest tests/acceptance $(PYTEST_ARGS)
 
 .PHONY: fuzz
@@ -69,7 +68,7 @@ fuzz: .venv/.acceptance  ## Look for a history that breaks a promise, for SECOND
 
 .PHONY: mutants
 mutants: .venv/.mutants  ## Break calls, turns, rule and fold on purpose; list what no test noticed
-	HYPOTHESIS_PROFILE=mutants $(BIN)/mutmut run $(MUTANTS)
+	HYPOTHESIS_PROFILE=mutants $(BIN)/mutmut run $(if $(MUTANTS),'$(MUTANTS)')
 	$(BIN)/mutmut results
 
 .PHONY: notebooks
