@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, cast
 
 import pytest
@@ -202,18 +203,22 @@ def test_prompt_over_the_budget(caplog: pytest.LogCaptureFixture) -> None:
     assert "does not fit" in caplog.text
 
 
-def test_without_langchain() -> None:
+def test_without_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without langchain the import fails, and names the extra."""
+    monkeypatch.setitem(sys.modules, "langchain.agents.middleware", None)
+    monkeypatch.delitem(sys.modules, "langchain_mentor_reducer.middleware")
+    with pytest.raises(ImportError, match=r"langchain-mentor-reducer\[agents\]"):
+        import_module("langchain_mentor_reducer.middleware")
+
+
+def test_others_without_langchain() -> None:
+    """Without langchain the other faces work as ever."""
     program = (
         "import sys; sys.modules['langchain'] = None\n"
         "from langchain_mentor_reducer import MentorChatReducerNode, bounded_messages\n"
-        "print('The others need no langchain.')\n"
-        "from langchain_mentor_reducer import MentorChatReducerMiddleware"
+        "print(MentorChatReducerNode(9).invoke({'messages': []}), bounded_messages(9).get())"
     )
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
-    assert run.returncode == 1
-    assert "ImportError: MentorChatReducerMiddleware needs langchain" in run.stderr
-    assert "langchain-mentor-reducer[agents]" in run.stderr
-    assert run.stdout == "The others need no langchain.\n"
+    assert run.stdout == "{'llm_input_messages': []} []\n", run.stderr
