@@ -17,13 +17,14 @@ from langchain_core.messages import (
 )
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.tools import tool
+from pydantic import Field
 from sybil import Example, Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 from langchain_mentor_reducer import MentorChatReducer, reduce_messages
 from tests.tables import README, table, write
 from tests.unit_tests.corners import ask, blocks, call, result, say, system, tool_result
-from tests.unit_tests.reference import unpaired_answers
+from tests.unit_tests.reference import newest_question, unpaired_answers
 
 BLOCKS = list(Sybil([PythonCodeBlockParser()]).parse(README))
 
@@ -37,7 +38,7 @@ def ferries() -> str:
 class Model(GenericFakeChatModel):
     """A model that knows its window, and takes tools."""
 
-    profile: Any = {"max_input_tokens": 8000}
+    profile: Any = Field(default={"max_input_tokens": 8000})
 
     def bind_tools(self, *_: Any, **__: Any) -> Any:
         """Take tools without using them."""
@@ -94,7 +95,7 @@ def trimmed(**options: Any) -> Callable[[list[BaseMessage], int], list[BaseMessa
 
 
 def letters(messages: list[BaseMessage]) -> str:
-    """Write a list as one letter a message, and whether any provider would refuse it."""
+    """Write a list as one letter a message, and whether it is of no use to a model."""
     kinds = {SystemMessage: "S", HumanMessage: "Q", ToolMessage: "R"}
     shown = [
         "C"
@@ -104,8 +105,8 @@ def letters(messages: list[BaseMessage]) -> str:
         else kinds.get(type(m), "A")
         for m in messages
     ]
-    refused = " ✗" if not messages or unpaired_answers(messages) else ""
-    return (f"`{' '.join(shown)}`" if shown else "nothing") + refused
+    useless = newest_question(messages) is None or unpaired_answers(messages)
+    return (f"`{' '.join(shown)}`" if shown else "nothing") + (" ✗" if useless else "")
 
 
 def answer(id_: str) -> HumanMessage:
@@ -168,7 +169,7 @@ SHOWN: dict[str, Callable[[], str]] = {"comparison": comparison, "explain": expl
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_shown_is_what_comes_out(name: str) -> None:
-    """What the README shows is what comes out; `python -m tests.unit_tests.test_readme` writes it."""
+    """What the README shows is what comes out; running this module writes it."""
     assert between(name) == SHOWN[name]()
 
 
