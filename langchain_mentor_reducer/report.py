@@ -7,7 +7,7 @@ not pay for it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
@@ -121,6 +121,10 @@ class Reduction:
             else:
                 lines += map(_line, turns)
         return "\n".join(lines)
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # noqa: FBT001
+        """Show the turns where IPython cannot draw them."""
+        printer.text(str(self))
 
     def _repr_html_(self) -> str:
         """Draw the turns, for a notebook."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -408,3 +409,12 @@ def test_reduction_is_what_notebooks_draw() -> None:
     reduction = MentorChatReducer(4).explain(PARALLEL)
     assert isinstance(reduction, Reduction)
     assert reduction._repr_html_().startswith('<figure class="lmr"')
+
+
+def test_terminal_shows_text() -> None:
+    """IPython in a terminal, and a notebook that shows no HTML, get the text."""
+    printed: list[str] = []
+    printer = SimpleNamespace(text=printed.append)
+    reduction = MentorChatReducer(4).explain(PARALLEL)
+    reduction._repr_pretty_(printer, False)  # noqa: FBT003 - as IPython calls it
+    assert printed == [str(reduction)]
