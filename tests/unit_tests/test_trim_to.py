@@ -66,8 +66,9 @@ def fits(window: Sequence[BaseMessage], options: Options) -> bool:
 def sent(grown: Grown, options: Options) -> list[tuple[History, History]]:
     """List what each call of a model is sent, each with what is new since the call before."""
     history, points = grown
+    reducer = MentorChatReducer(**options)
     return [
-        (history[before:point], reduce_messages(history[:point], **options))
+        (history[before:point], reducer.reduce(history[:point]))
         for before, point in zip([0, *points], points, strict=False)
     ]
 
