@@ -62,14 +62,13 @@ def fold(
             first_made.setdefault(call, i)
             last_made[call] = i
         if role_of(message) in {"result", "user"}:
-            # Calls that are held stand behind the start; an earlier one is gone.
-            late = frozenset(
-                part
+            # A call that is held stands behind the start; an earlier one is gone.
+            unpaired = [
+                (i, part, call)
                 for part, call in enumerate(answers_of(message))
-                if call is not None
-                and last_made.get(call, -1) < held.start
-                and rule.was_cut(call, i, before=held.start)
-            )
+                if call and last_made.get(call, -1) < held.start
+            ]
+            late = frozenset(part for _, part in rule.lost(unpaired, held.start))
             if late:
                 held = held._replace(stranded={**held.stranded, i: late})
         if held.left(messages, i) is not None:

@@ -19,6 +19,7 @@ removals from a state are all derived from it.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from math import inf
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
@@ -34,6 +35,10 @@ Overflow = Literal["trim", "keep", "error"]
 
 Stranded = Mapping[int, frozenset[int]]
 """The answers whose call was cut: for a message's index, which of its parts."""
+
+
+Answer = tuple[int, int, Call]
+"""An answer: the index of its message, which of its parts answers, and the call."""
 
 
 class OverBudgetError(ValueError):
@@ -268,13 +273,22 @@ class Rule:
         An answer belongs to the nearest earlier message that made a call with its id, so only
         the calls that were made before it can be its own.
         """
+        start, question = kept.start, kept.question
+        unpaired = self.unpaired(start, end)
+        in_question = [] if question is None else self.unpaired(question, question + 1)
+        if not (unpaired or in_question or kept.stranded):
+            return kept
+        stranded = {i: p for i, p in kept.stranded.items() if i >= start or i == question}
+        lost = chain(self.lost(in_question, question or 0), self.lost(unpaired, start))
+        for i, part in lost:
+            stranded[i] = stranded.get(i, frozenset()) | {part}
+        return kept._replace(stranded=stranded)
+
+    def unpaired(self, start: int, end: int) -> list[Answer]:
+        """List the answers in `messages[start:end]` to calls not made before them there."""
         made: set[Call | None] = {None}
         unread: list[BaseMessage] = []
-        unpaired: list[tuple[int, int, Call]] = []
-        start, question = kept.start, kept.question
-        if question is not None:
-            parts = enumerate(answers_of(self.messages[question]))
-            unpaired += [(question, part, call) for part, call in parts if call]
+        unpaired: list[Answer] = []
         for i, message in enumerate(self.messages[start:end], start):
             role = ROLES[type(message)]
             if role == "ai":
@@ -286,25 +300,25 @@ class Rule:
                     made.update(calls_of(unread.pop()))
                 if not made.issuperset(answers):
                     parts = enumerate(answers)
-                    unpaired += [
-                        (i, part, call) for part, call in parts if call and call not in made
-                    ]
-        if not unpaired and not kept.stranded:
-            return kept
-        stranded = {i: p for i, p in kept.stranded.items() if i >= start or i == question}
-        for i, part, call in unpaired:
-            if self.was_cut(call, i, before=i if i == question else start):
-                stranded[i] = stranded.get(i, frozenset()) | {part}
-        return kept._replace(stranded=stranded)
+                    unpaired += [(i, part, c) for part, c in parts if c and c not in made]
+        return unpaired
 
-    def was_cut(self, call: Call, answer: int, before: int) -> bool:
-        """Tell whether a call that is not kept was made `before`, and so was cut."""
-        if self.written and self.is_asked_before(answer):
-            return True
+    def lost(self, unpaired: Sequence[Answer], before: int) -> Iterator[tuple[int, int]]:
+        """Go through the answers whose call was made `before`, where nothing is kept."""
+        made = self.made_before(before, {call for _, _, call in unpaired})
+        for i, part, call in unpaired:
+            if call in made or (self.written and self.is_asked_before(i)):
+                yield i, part
+
+    def made_before(self, end: int, calls: set[Call]) -> set[Call]:
+        """Find which of `calls` were made in `messages[:end]`."""
         if self.first_made is not None:
-            return self.first_made.get(call, before) < before
-        back = steps(self.messages, 0, before)
-        return any(call in calls_of(self.messages[step]) for step in back)
+            return {call for call in calls if self.first_made.get(call, end) < end}
+        found: set[Call] = set()
+        back = steps(self.messages, 0, end)
+        while found < calls and (step := next(back, None)) is not None:
+            found.update(calls.intersection(calls_of(self.messages[step])))
+        return found
 
     def is_asked_before(self, i: int) -> bool:
         """Tell whether a question stands before message `i`."""
