@@ -62,6 +62,7 @@ def cells(
                     },
                     seconds=seconds,
                     limit=limit,
+                    unlimited={_joined(key) for key in contenders if _is_ours(key)},
                 )
                 for key in contenders:
                     time = times.get(_joined(key))

@@ -71,7 +71,7 @@ def test_clock_stops_what_takes_too_long() -> None:
             pass
 
     contenders = {"quick": quick, "slow": slow, "endless": endless}
-    times = measure(contenders, seconds=0.01, limit=0.1)
+    times = measure(contenders, seconds=0.01, limit=0.1, unlimited={"slow"})
     assert list(times) == list(contenders)
     assert times["endless"] is None
     assert called["endless"] == 1
@@ -94,7 +94,7 @@ def test_times_are_written_with_their_unit(seconds: float, text: str) -> None:
 def test_ratios_are_written_to_three_digits() -> None:
     """A ratio keeps the digits that mean something."""
     assert [ratio(times) for times in (0.0123, 0.5, 12.34, 1234.5)] == [
-        "0.012x",
+        "1/81",
         "0.50x",
         "12.3x",
         "1,234x",
