@@ -1,5 +1,6 @@
 """Proof that what comes out of the reducer is accepted wherever what went in was.
 
-`python -m tests.acceptance` prints the table, `--write` puts it into the README, `--full` takes
-every history.
+`pytest tests/acceptance` takes a share of the histories and prints the tables, `ACCEPTANCE=full`
+in the environment makes it take all. `python -m tests.acceptance --full --write` puts the tables
+into the README.
 """

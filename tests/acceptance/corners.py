@@ -42,9 +42,9 @@ def _lone_before(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) ->
     return bool(unpaired_answers(after)) and strands_no_answer(before, after)
 
 
-def _systems_further_down(before: Sequence[BaseMessage], _: Sequence[BaseMessage]) -> bool:
-    systems = [message for message in before if isinstance(message, SystemMessage)]
-    return len(systems) > 1 and before[0] is not systems[0]
+def _systems_further_down(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> bool:
+    first, *others = [message for message in after if isinstance(message, SystemMessage)] or [None]
+    return before[0] is not first and after[0] is first and bool(others)
 
 
 CORNERS = (

@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 
 from tests.acceptance import shapes
+from tests.acceptance.known_bad import GOOD
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 TRAJECTORIES = DATA / "trajectories.jsonl.gz"
@@ -37,6 +38,11 @@ def conversations(*, every: int = 1) -> list[History]:
     if TRAJECTORIES.exists():
         return [history for n, history in enumerate(trajectories()) if n % every == 0]
     return [with_ids(shapes.messages(shape)) for shape in shapes.kept()]
+
+
+def known() -> list[History]:
+    """The shapes that everybody accepts, each several times over."""
+    return [with_ids(shapes.messages(shapes.repeated(shape, 5))) for shape in GOOD.values()]
 
 
 def source() -> str:

@@ -21,7 +21,7 @@ CONVERTERS = (
 def markdown(tally: Tally) -> str:
     """Both tables, and what they do not prove."""
     versions = ", ".join(f"`{name}` {version(name)}" for name in CONVERTERS)
-    histories = " and ".join(f"{n:,} {source}" for source, n in tally.histories.items())
+    histories = ", ".join(f"{n:,} {source}" for source, n in tally.histories.items())
     budgets = ", ".join(map(str, BUDGETS))
     return f"""\
 {histories}, cut at {tally.model_calls:,} points where a model was called: \
@@ -38,7 +38,9 @@ The same with budgets of {budgets} messages, at {tally.compared:,} of these poin
 
 Wire forms by {versions}. What this does not prove: that a provider accepts the request. A \
 validator knows the order of messages, not the model, its limits or its schema, and our own \
-reading is only that."""
+reading is only that. Newer Claude models tie each thinking block to everything before it: they \
+refuse thinking behind any cut unless `thinking.block_binding.prefix_mismatch_behavior` is \
+`"drop_block"`."""
 
 
 def _verdicts(tally: Tally) -> str:

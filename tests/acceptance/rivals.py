@@ -106,6 +106,6 @@ RIVALS: dict[str, Reducer] = {
     '`trim_messages`, `start_on="human"`, `end_on=("human", "tool")`': partial(
         trimmed, start_on="human", end_on=("human", "tool")
     ),
-    "the rule of `MessageCountingChatReducer`": message_counting,
+    "the rule of `MessageCountingChatReducer` (no tool result is left)": message_counting,
     "langmem `summarize_messages`": summarized,
 }

@@ -13,17 +13,18 @@ def tallied(*, full: bool) -> Tally:
 
     Args:
         full: Every conversation at up to 12 of its model calls, and 3,000 generated histories;
-            otherwise every third conversation at 3 of them, and 300.
+            otherwise every fourth conversation at 3 of them, and 200.
     """
     tally = Tally()
-    conversations = corpus.conversations(every=1 if full else 3)
+    conversations = corpus.conversations(every=1 if full else 4)
     points = 12 if full else 3
     with unheard():
         tally.judge(corpus.source(), conversations, points=points)
+        tally.judge("known shapes", corpus.known(), points=points)
         tally.judge(
-            "generated histories", generated.histories(3000 if full else 300), points=points
+            "generated histories", generated.histories(3000 if full else 200), points=points
         )
-        tally.compare(conversations[:: 2 if full else 4], points=points)
+        tally.compare(conversations[:: 2 if full else 3], points=points)
     return tally
 
 

@@ -66,6 +66,19 @@ def kept() -> tuple[str, ...]:
     return tuple(json.loads(SHAPES.read_text(encoding="utf-8")))
 
 
+def repeated(shape: str, times: int) -> str:
+    """A shape several times over: one system message, and call ids of their own each time."""
+    steps = shape.split()
+    system = [step for step in steps if step.startswith("S")]
+    turns = [step for step in steps if not step.startswith("S")]
+    again = [
+        re.sub(r"(?<=[<>,])(\w+)", rf"\1{'abcdefgh'[n]}", step)
+        for n in range(times)
+        for step in turns
+    ]
+    return " ".join(system + again)
+
+
 # --- how shapes.json came to be -------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 
 from langchain_mentor_reducer import reduce_messages
@@ -117,6 +118,25 @@ def test_thinking_is_kept_byte_for_byte() -> None:
                 assert uses in (["thinking", "tool_use"], ["text"])
                 seen += uses == ["thinking", "tool_use"]
     assert seen > 10
+
+
+def test_thinking_bound_to_its_conversation() -> None:
+    """The setting that lets newer Claude models take thinking from a cut history is sent on.
+
+    They tie each thinking block to all that stood before it. No cut in front of one can be hidden
+    from them, so the README names this setting.
+    """
+    binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    model = ChatAnthropic(
+        model="claude-opus-5-5",
+        api_key="unused",
+        thinking={"type": "adaptive", **binding},
+        betas=["thinking-binding-controls-2026-08-01"],
+    )
+    history = reduce_messages(SPECIAL["thinking with tool use"].history, max_messages=5)
+    sent = model._get_request_payload(history)
+    assert sent["thinking"]["block_binding"] == binding["block_binding"]
+    assert sent["betas"] == ["thinking-binding-controls-2026-08-01"]
 
 
 def test_reasoning_is_kept_with_what_it_led_to() -> None:
