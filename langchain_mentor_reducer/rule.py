@@ -28,7 +28,14 @@ from langchain_core.messages import BaseMessage
 
 from langchain_mentor_reducer.budget import Budget
 from langchain_mentor_reducer.calls import Call, answers_of, calls_of, without
-from langchain_mentor_reducer.turns import ROLES, StartsTurn, first_system, questions, steps
+from langchain_mentor_reducer.turns import (
+    ROLES,
+    StartsTurn,
+    first_system,
+    questions,
+    role_of,
+    steps,
+)
 
 Overflow = Literal["trim", "keep", "error"]
 """What to do when the newest step does not fit beside its question."""
@@ -293,7 +300,9 @@ class Rule:
             role = ROLES[type(message)]
             if role == "ai":
                 unread.append(message)
-            elif role == "result" or (role in _ASKS and type(message.content) is not str):
+            elif role == "result" or (
+                role in _ASKS and type(message.content) is not str and role_of(message) == "user"
+            ):
                 answers = answers_of(message)
                 # The call is most often in the last message of the model, so look there first.
                 while unread and not made.issuperset(answers):
@@ -326,7 +335,7 @@ class Rule:
 
 
 _ASKS: Final = ("user", "chat")
-"""Roles of messages that answer with blocks of their content, if at all."""
+"""Roles of messages that may answer with blocks of their content."""
 
 
 def _does_not_fit(budget: Budget, messages: int, tokens: float) -> str:

@@ -5,6 +5,7 @@ import gzip
 import json
 import operator
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -242,17 +243,18 @@ def test_real_conversations() -> None:
         messages = convert_to_messages(line["messages"])
         called = [i for i, m in enumerate(messages) if i and isinstance(m, AIMessage)]
         # Of a long conversation a few calls stand for all: they are much alike.
-        for end in dice.sample(called, min(len(called), 10 if len(messages) < 50 else 2)):
+        for end in dice.sample(called, min(len(called), 8 if len(messages) < 50 else 2)):
             history = messages[:end]
+            unpaired, unanswered = unpaired_answers(history), unanswered_calls(history)
             for budget in (1, 2, 3, 5, 10, 20, 50):
                 reduced = reduce_messages(history, max_messages=budget)
                 if len(reduced) == len(history):
                     assert all(map(operator.is_, reduced, history))
                     continue
                 cuts += 1
-                assert strands_no_answer(history, reduced)
-                assert opens_no_call(history, reduced)
-                assert passes_through(history, reduced)
+                assert not Counter(unpaired_answers(reduced)) - Counter(unpaired)
+                assert not Counter(unanswered_calls(reduced)) - Counter(unanswered)
+                assert set(map(id, reduced)) < set(map(id, history))
     assert cuts > 10_000
 
 

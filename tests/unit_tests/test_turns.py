@@ -1,0 +1,157 @@
+"""Where a history may be cut: roles, questions, steps and the system message."""
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    ChatMessageChunk,
+    FunctionMessage,
+    HumanMessage,
+    HumanMessageChunk,
+    RemoveMessage,
+    SystemMessage,
+    SystemMessageChunk,
+    ToolMessage,
+    ToolMessageChunk,
+)
+
+from langchain_mentor_reducer.turns import (
+    NotAMessageError,
+    first_system,
+    is_answer,
+    is_question,
+    is_system,
+    questions,
+    role_of,
+    steps,
+)
+from tests.unit_tests.corners import ask, blocks, call, result, say, system, tool_result
+
+
+class Odd(BaseMessage):
+    """A message of a class of its own."""
+
+    type: str = "odd"
+
+
+@pytest.mark.parametrize(
+    ("message", "role"),
+    [
+        (SystemMessage(""), "system"),
+        (SystemMessageChunk(content=""), "system"),
+        (ChatMessage(content="", role="system"), "system"),
+        (ChatMessageChunk(content="", role="developer"), "system"),
+        (HumanMessage(""), "user"),
+        (HumanMessageChunk(content=""), "user"),
+        (ChatMessage(content="", role="user"), "user"),
+        (ChatMessage(content="", role="human"), "user"),
+        (AIMessage(""), "ai"),
+        (AIMessageChunk(content=""), "ai"),
+        (ToolMessage("", tool_call_id=""), "result"),
+        (ToolMessageChunk(content="", tool_call_id=""), "result"),
+        (FunctionMessage(content="", name=""), "result"),
+        (ChatMessage(content="", role="tool"), "other"),
+        (ChatMessage(content="", role="assistant"), "other"),
+        (Odd(content=""), "other"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_role(message: BaseMessage, role: str) -> None:
+    """The class says what a message is, chunks and subclasses too, and a chat message its role."""
+    assert role_of(message) == role
+    assert is_system(message) == (role == "system")
+    assert is_question(message) == (role == "user")
+    assert is_answer(message) == (role == "result")
+
+    made: Any = type("Own", (type(message),), {})
+    own = made.model_construct(**dict(message))
+    assert is_system(own) == (role == "system")
+    assert role_of(own) == role
+
+
+def test_what_may_not_stand_in_a_history() -> None:
+    """A removal and what is no message are refused, each in its way."""
+    with pytest.raises(ValueError, match="RemoveMessage is an update of a state"):
+        role_of(RemoveMessage(id="1"))
+    wrong: Any = ("user", "Hi.")
+    with pytest.raises(NotAMessageError, match="got tuple"):
+        role_of(wrong)
+    assert not is_system(RemoveMessage(id="1"))
+    assert not is_system(wrong)
+
+
+def test_answer_of_a_user() -> None:
+    """A user message of answers alone answers, and starts no turn whatever a predicate says."""
+    answer = blocks(tool_result("a"))
+    assert is_answer(answer)
+    assert not is_question(answer, lambda _: True)
+    assert not is_answer(blocks(tool_result("a"), {"type": "text", "text": "And?"}))
+
+
+def test_predicate() -> None:
+    """The predicate is asked about what would start a turn, and about nothing else."""
+    asked: list[BaseMessage] = []
+
+    def starts_turn(message: BaseMessage) -> bool:
+        asked.append(message)
+        return message.text != "nudge"
+
+    history = [system(), ask("1"), say(), ask("nudge"), blocks(tool_result("a")), result("a")]
+    assert list(questions(history, 0, 6, starts_turn)) == [1]
+    assert asked == [history[3], history[1]]
+
+
+@pytest.mark.parametrize("before", [0, 1, 63, 64, 65, 200, 5000])
+def test_searches_go_back_over_any_distance(before: int) -> None:
+    """The newest come first, however far they stand apart, and only those in the range."""
+    gap: list[BaseMessage] = [result("a")] * before
+    history = [ask(), *gap, say(), ask(), *gap, call("a"), *gap]
+    second, end = before + 2, len(history)
+    assert list(questions(history, 0, end, None)) == [second, 0]
+    assert list(questions(history, 1, end, None)) == [second]
+    assert list(questions(history, 1, second, None)) == []
+    assert list(steps(history, 0, end)) == [second + before + 1, before + 1]
+    assert list(steps(history, before + 2, second + before + 1)) == []
+
+
+def test_class_met_for_the_first_time() -> None:
+    """A class that was never met is looked at, not passed over nor taken for a step."""
+
+    class Question(HumanMessage):
+        pass
+
+    class Step(AIMessage):
+        pass
+
+    history = [Question(content="?"), Step(content="So."), result("a")]
+    assert list(steps(history, 0, 3)) == [1]
+    assert list(questions(history, 0, 3, None)) == [0]
+    assert first_system(history) is None
+
+
+@pytest.mark.parametrize(
+    ("history", "found"),
+    [
+        ([], None),
+        ([ask(), say()], None),
+        ([system()], 0),
+        ([ask(), system(), system()], 1),
+        (
+            [
+                ask(),
+                ChatMessage(content="", role="user"),
+                ChatMessage(content="", role="developer"),
+            ],
+            2,
+        ),
+        ([RemoveMessage(id="1"), ask(), system()], 2),
+    ],
+    ids=range(6),
+)
+def test_first_system(history: list[BaseMessage], found: int | None) -> None:
+    """The first system message is found wherever it stands."""
+    assert first_system(history) == found
