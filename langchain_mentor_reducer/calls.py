@@ -95,7 +95,7 @@ def only_answers(message: BaseMessage) -> bool:
     return (
         type(content) is not str
         and len(content) > 0
-        and all(_type(block) in ANSWERS for block in content)
+        and all(str(_unwrap(block).get("type")) in ANSWERS for block in content)
     )
 
 
@@ -117,14 +117,10 @@ def _ids(blocks: object, keys: dict[str, str]) -> Iterator[str]:
 
 
 def _id(block: object, keys: dict[str, str]) -> str | None:
-    key = keys.get(_type(block))
-    id_ = _unwrap(block).get(key) if key else None
+    block = _unwrap(block)
+    kind = block.get("type")
+    id_ = block.get(keys[kind]) if isinstance(kind, str) and kind in keys else None
     return id_ if isinstance(id_, str) and id_ else None
-
-
-def _type(block: object) -> str:
-    kind = _unwrap(block).get("type")
-    return kind if isinstance(kind, str) else ""
 
 
 def _unwrap(block: object) -> dict[str, Any]:

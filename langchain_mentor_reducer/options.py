@@ -112,13 +112,13 @@ class ReducerOptions(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, given: Any) -> Any:
-        for name in given:
-            if name not in cls.model_fields:
-                names = [option for option in cls.model_fields if option != "name"]
-                close = difflib.get_close_matches(name, names, 1)
-                hint = f"did you mean {close[0]}?" if close else f"it takes {', '.join(names)}"
-                msg = f"{cls.__name__} has no option {name!r}; {hint}"
-                raise ValueError(msg)
+        if unknown := given.keys() - cls.model_fields.keys():
+            name = min(unknown)
+            names = [option for option in cls.model_fields if option != "name"]
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]}?" if close else f"it takes {', '.join(names)}"
+            msg = f"{cls.__name__} has no option {name!r}; {hint}"
+            raise ValueError(msg)
         return given
 
     @model_validator(mode="after")

@@ -67,12 +67,18 @@ class Cut(NamedTuple):
 
     def of(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """List what is kept of `messages`: the very objects, the system message first."""
-        lead = [] if self.system is None else [messages[self.system]]
-        if not self.stranded and (self.system is None or self.system < self.start):
-            question = [] if self.question is None else [messages[self.question]]
-            return [*lead, *question, *messages[self.start :]]
-        kept = (self.left(messages, i) for i in self.indices(len(messages)))
-        return lead + [message for message in kept if message is not None]
+        window = list(messages[self.start :])
+        changed = self.stranded.keys() if self.system is None else {*self.stranded, self.system}
+        for i in sorted(changed, reverse=True):
+            if i >= self.start:
+                left = None if i == self.system else self.left(messages, i)
+                at = i - self.start
+                window[at : at + 1] = [] if left is None else [left]
+        if self.question is not None and (question := self.left(messages, self.question)):
+            window.insert(0, question)
+        if self.system is not None:
+            window.insert(0, messages[self.system])
+        return window
 
     def indices(self, end: int) -> Iterator[int]:
         """Go through what is kept before `end`, stranded or not, but the system message."""
@@ -209,11 +215,16 @@ class Rule:
         def fits(at: int) -> bool:
             return self.tokens_of_tail(held, at, end) <= tokens
 
-        # The run is short and the turn may be long, so feel for it from the end.
-        span = 1
-        while (at := max(start, end - span)) > start and fits(at):
-            span *= 2
-        return bisect_left(range(end), x=True, lo=at, hi=max(at, end - span // 2), key=fits)
+        # The run is short and the turn may be long, so feel for it from the end. What fits
+        # message by message fits without its stranded answers, too.
+        known, span = end, 1
+        if self.meter.one_by_one:
+            room = tokens
+            while known > start and (room := room - self.tokens_in(held, known - 1)) >= 0:
+                known -= 1
+        while (at := max(start, known - span)) > start and fits(at):
+            known, span = at, 2 * span
+        return bisect_left(range(end), x=True, lo=at, hi=known, key=fits)
 
     def reach(self, low: int, end: int, room: float, held: Cut) -> int:
         """Return how far back from `end` as many messages as there is `room` may stand."""
@@ -242,7 +253,7 @@ class Rule:
         if self.meter.one_by_one:
             total = 0.0
             for i in range(end - 1, start - 1, -1):
-                total += 0 if i == self.system else self.tokens_at(held, i)
+                total += self.tokens_in(held, i)
                 if total > room:
                     break
             return total
@@ -252,6 +263,10 @@ class Rule:
                 return total
             span *= 2
         return self.meter([self.messages[i] for i in range(start, end) if i != self.system])
+
+    def tokens_in(self, held: Cut, i: int) -> float:
+        """Count the tokens of what is held of one message, the system message left out."""
+        return 0 if i == self.system else self.tokens_at(held, i)
 
     def tokens_of_tail(self, held: Cut, start: int, end: int) -> float:
         """Count the tokens of what could be sent of `messages[start:end]` without the rest."""
