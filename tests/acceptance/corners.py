@@ -43,8 +43,8 @@ def _lone_before(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) ->
 
 
 def _systems_further_down(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> bool:
-    first, *others = [message for message in after if isinstance(message, SystemMessage)] or [None]
-    return before[0] is not first and after[0] is first and bool(others)
+    systems = [message for message in after if isinstance(message, SystemMessage)]
+    return len(systems) > 1 and after[0] is systems[0] and before[0] is not systems[0]
 
 
 CORNERS = (
