@@ -1,0 +1,85 @@
+"""A PostgreSQL server of the tests' own: a fresh cluster, a socket in it, and its own user."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+USER = "postgres"
+INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "postgresql"]
+
+
+def unavailable(why: str) -> None:
+    """Skip, and say why; fail where these tests have to run."""
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(why)
+
+
+def _programs() -> Path | None:
+    """Find the server's programs, which Debian keeps out of the path."""
+    on_path = shutil.which("initdb")
+    found = [Path(on_path)] if on_path else sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].resolve().parent if found else None
+
+
+def _install() -> None:
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["apt-get", "update"], INSTALL):
+        subprocess.run(command, check=False, capture_output=True, env=environment, timeout=500)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Run a server, and give the address to connect to. It takes no connections from a network."""
+    root = os.geteuid() == 0
+    if _programs() is None and root and shutil.which("apt-get"):
+        _install()
+    programs = _programs()
+    if programs is None:
+        unavailable("there is no PostgreSQL on this machine: apt-get install postgresql")
+        return
+    home = Path(tempfile.mkdtemp(prefix="postgres-"))
+    user = USER if root else None  # the server refuses to run as root
+    try:
+        if root:
+            shutil.chown(home, USER, USER)
+        data = home / "data"
+        subprocess.run(
+            [programs / "initdb", "--no-sync", "-A", "trust", "-U", USER, "-D", data],
+            check=True,
+            capture_output=True,
+            user=user,
+            cwd=home,
+        )
+        with (home.parent / f"{home.name}.log").open("wb") as log:
+            running = subprocess.Popen(
+                [programs / "postgres", "-D", data, "-k", home, "-c", "listen_addresses="],
+                stdout=log,
+                stderr=log,
+                user=user,
+                cwd=home,
+            )
+        try:
+            _wait(programs, home)
+            yield f"postgresql:///postgres?host={home}&user={USER}"
+        finally:
+            running.terminate()
+            running.wait(timeout=30)
+    finally:
+        shutil.rmtree(home)
+        (home.parent / f"{home.name}.log").unlink(missing_ok=True)
+
+
+def _wait(programs: Path, socket: Path) -> None:
+    for _ in range(300):
+        ready = [str(programs / "pg_isready"), "--quiet", "-h", str(socket)]
+        if subprocess.run(ready, check=False).returncode == 0:
+            return
+        time.sleep(0.1)
+    log = (socket.parent / f"{socket.name}.log").read_text()
+    pytest.fail(f"PostgreSQL did not start:\n{log}")
