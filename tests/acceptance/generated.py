@@ -14,7 +14,7 @@ from tests.acceptance.corpus import History, with_ids
 @st.composite
 def steps(draw: st.DrawFn, ids: st.SearchStrategy[int]) -> list[str]:
     """A message that calls, and the results in any order."""
-    calls = draw(st.lists(ids, min_size=1, max_size=4, unique=True))
+    calls = draw(st.lists(ids, min_size=1, max_size=3, unique=True))
     speaks = draw(st.sampled_from(["0", "0", "20"]))
     results = [f"T{draw(st.integers(1, 60))}<{n}" for n in draw(st.permutations(calls))]
     return [f"A{speaks}>{','.join(map(str, calls))}", *results]
@@ -24,7 +24,7 @@ def steps(draw: st.DrawFn, ids: st.SearchStrategy[int]) -> list[str]:
 def turns(draw: st.DrawFn, ids: st.SearchStrategy[int]) -> list[str]:
     """A question, the steps that follow it, mostly an answer."""
     question = f"U{draw(st.integers(1, 60))}"
-    followed = [step for part in draw(st.lists(steps(ids), max_size=5)) for step in part]
+    followed = [step for part in draw(st.lists(steps(ids), max_size=3)) for step in part]
     answer = draw(st.sampled_from([["A30"], ["A5"], []]))
     return [question, *followed, *answer]
 
@@ -37,7 +37,7 @@ def well_formed(draw: st.DrawFn) -> str:
     parts = [
         draw(st.sampled_from([["S100"], []])),
         draw(st.sampled_from([[], [], [], ["A12"]])),
-        *draw(st.lists(turns(ids), min_size=1, max_size=8)),
+        *draw(st.lists(turns(ids), min_size=1, max_size=6)),
     ]
     return " ".join(step for part in parts for step in part)
 
