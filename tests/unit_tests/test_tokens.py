@@ -222,6 +222,19 @@ def test_long_turn_behind_a_short_one(*, one_by_one: bool) -> None:
     assert seen == shown(large, max_tokens=60, one_by_one=one_by_one)
 
 
+def test_long_turn_that_fits_is_felt_for() -> None:
+    """A list counter is shown the ends of a long turn, and in the end all of it."""
+    shown: list[int] = []
+
+    def count(messages: list[BaseMessage]) -> int:
+        shown.append(len(messages))
+        return len(messages)
+
+    history = [ask(), *(say() for _ in range(199))]
+    assert reduce_messages(history, max_tokens=200, token_counter=count) == history
+    assert shown == [64, 128, 200]
+
+
 def test_counter_of_one_message_sees_each_once() -> None:
     """What counts message by message is asked about each message once at most."""
     for history in (chat(50), loop(100), loop(100) + chat(3), chat(3) + loop(100)):
