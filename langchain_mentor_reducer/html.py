@@ -8,6 +8,7 @@ reads without its style, too: what was dropped is struck out, and says so in wor
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -35,8 +36,8 @@ _SHOWN: Final = 3
 _DRAWN: Final = 100
 """How many of those, the newest, a fold holds: a thread may be too long for a page."""
 
-Notes = dict[int, list[Element]]
-"""What the messages call and answer, by their index."""
+Notes = dict[int, list[Callable[[], Element]]]
+"""What the messages call and answer, by their index; made for those that are drawn."""
 
 
 def draw(reduction: "Reduction") -> str:
@@ -121,7 +122,7 @@ def _cell(verdict: "Verdict", notes: Notes, *, explain: bool) -> Element:
         _tag("span", f"{verdict.index}", class_="index"),
         _tag("b", _short(role, _NAME), class_="role", dir="auto"),
         _tag("del", words) if fate == "dropped" else words,
-        *notes.get(verdict.index, []),
+        *(note() for note in notes.get(verdict.index, [])),
         why if explain and fate != "kept" else "",
         class_=f"cell {_CLASSES[fate]}",
     )
@@ -163,34 +164,32 @@ def _notes(verdicts: "Iterable[Verdict]") -> Notes:
             for place, (call, name, arguments) in enumerate(calls, 1):
                 number = f"{index}.{place}" if len(calls) > 1 else f"{index}"
                 made[call] = number, name
-                notes[index].append(_note("calls", number, name + arguments))
+                notes[index].append(partial(_note, "calls", number, name, arguments))
         else:
             for answered in answers_of(message):
                 if answered:
                     number, name = made.get(answered, ("a call that is not in this history", ""))
-                    notes[index].append(_note("answers", number, name))
+                    notes[index].append(partial(_note, "answers", number, name))
     return notes
 
 
-def _calls(message: AIMessage) -> Iterator[tuple[Call | None, str, str]]:
+def _calls(message: AIMessage) -> Iterator[tuple[Call | None, str, object]]:
     """Go through the calls of a message, each with the name and arguments it is known by."""
     ids = set()
     for call in (*message.tool_calls, *message.invalid_tool_calls):
         ids.add(call["id"])
-        yield call["id"], _short(call["name"] or "", _NAME), f"({_arguments(call['args'])})"
+        yield call["id"], call["name"] or "", call["args"] or ""
     for other in dict.fromkeys(calls_of(message)):
         if other not in ids:
-            yield other, _short(other if isinstance(other, str) else other[1], _NAME), ""
+            yield other, other if isinstance(other, str) else other[1], None
 
 
-def _arguments(given: object) -> str:
-    if isinstance(given, dict):
-        given = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    return _short(f"{given or ''}", _WORDS // 2)
-
-
-def _note(verb: str, number: str, name: str) -> Element:
-    code = _tag("code", name, class_="code", dir="auto") if name else ""
+def _note(verb: str, number: str, name: str, arguments: object = None) -> Element:
+    if isinstance(arguments, dict):
+        arguments = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    known = "" if arguments is None else f"({_short(f'{arguments}', _WORDS // 2)})"
+    call = f"{_short(name, _NAME)}{known}"
+    code = _tag("code", call, class_="code", dir="auto") if call else ""
     return _tag("span", verb, _tag("span", number, class_="number"), code, class_=verb)
 
 
