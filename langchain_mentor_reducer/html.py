@@ -226,4 +226,4 @@ def _markup(tag: Element) -> str:
     return tostring(tag, encoding="unicode", method="html")
 
 
-_STYLE: Final = resources.files(__package__).joinpath("html.css").read_text("utf-8")
+_STYLE: Final = resources.files("langchain_mentor_reducer").joinpath("html.css").read_text("utf-8")
