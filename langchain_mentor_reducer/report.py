@@ -101,7 +101,7 @@ class Reduction:
     def __str__(self) -> str:
         """Show the turns at a glance, one a line."""
         budgets = ", ".join(
-            f"{name} {self.used[name]:g} of {limit}" for name, limit in self.limits.items()
+            f"{name} {self.used[name]:,.15g} of {limit:,}" for name, limit in self.limits.items()
         )
         lines = [
             (

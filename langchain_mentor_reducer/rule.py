@@ -355,7 +355,9 @@ _ASKS: Final = ("user", "chat")
 
 def _does_not_fit(budget: Budget, messages: int, tokens: float) -> str:
     sizes = ((messages, budget.messages, "messages"), (tokens, budget.tokens, "tokens"))
-    over = " and ".join(f"{n:g} {unit} where {most:g} fit" for n, most, unit in sizes if n > most)
+    over = " and ".join(
+        f"{n:,.15g} {unit} where {most:,.15g} fit" for n, most, unit in sizes if n > most
+    )
     return (
         f"The newest step does not fit beside its question: {over}. Raise the budget, or choose "
         'overflow="keep" or overflow="trim".'

@@ -19,6 +19,8 @@ SDIST = {
     "PKG-INFO",
     "README.md",
     "constraints.txt",
+    "docs",
+    "notebooks",
     "pyproject.toml",
     "scripts",
     "tests",

@@ -9,15 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from tests.integration_tests.debian import install, unavailable
 
 USER = "postgres"
-INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "postgresql"]
-
-
-def unavailable(why: str) -> None:
-    """Skip, and say why; fail where these tests have to run."""
-    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(why)
 
 
 def _programs() -> Path | None:
@@ -27,21 +21,15 @@ def _programs() -> Path | None:
     return found[-1].resolve().parent if found else None
 
 
-def _install() -> None:
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update"], INSTALL):
-        subprocess.run(command, check=False, capture_output=True, env=environment, timeout=500)
-
-
 @contextmanager
 def server() -> Iterator[str]:
     """Run a server, and give the address to connect to. It takes no connections from a network."""
     root = os.geteuid() == 0
-    if _programs() is None and root and shutil.which("apt-get"):
-        _install()
+    if _programs() is None:
+        install("postgresql")
     programs = _programs()
     if programs is None:
-        unavailable("there is no PostgreSQL on this machine: apt-get install postgresql")
+        unavailable("PostgreSQL", "postgresql")
         return
     home = Path(tempfile.mkdtemp(prefix="postgres-"))
     user = USER if root else None  # the server refuses to run as root

@@ -1,11 +1,10 @@
 """The drawing of a `Reduction` in a real browser: on a phone and a desktop, light and dark.
 
-Needs Chromium (`apt-get install chromium`). Where there is none these tests are skipped; where
+Chromium is installed where that can be done. Where there is none these tests are skipped; where
 `CI=true` says that they must run, they fail.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from langchain_core.messages import messages_to_dict
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
 from langchain_mentor_reducer.__main__ import main
+from tests.integration_tests.debian import install, unavailable
 from tests.unit_tests.test_html import HOSTILE, PARALLEL, everywhere, step, turns
 
 PHONE, DESKTOP = 390, 1280
@@ -44,10 +44,11 @@ SAVED = [
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Start the browser that is installed."""
-    found = shutil.which("chromium") or shutil.which("google-chrome")
+    if not shutil.which("chromium"):
+        install("chromium")
+    found = shutil.which("chromium")
     if not found:
-        why = "there is no Chromium on this machine: apt-get install chromium"
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(why)
+        unavailable("Chromium", "chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield browser
