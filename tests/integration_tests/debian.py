@@ -9,11 +9,11 @@ import pytest
 
 def install(package: str) -> None:
     """Install a package, where that can be done: as root, on a machine that has `apt-get`."""
-    if os.geteuid() == 0 and shutil.which("apt-get"):
+    if os.geteuid() == 0 and (apt := shutil.which("apt-get")):
         environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         for words in (["update"], ["install", "--yes", "--no-install-recommends", package]):
             subprocess.run(
-                ["apt-get", *words],
+                [apt, *words],
                 check=False,
                 capture_output=True,
                 env=environment,
