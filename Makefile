@@ -44,8 +44,9 @@ help:  ## Show this help
 # --- use -------------------------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: .venv/.demo  ## Show a real reduction: before, after, why
+demo: .venv/.demo  ## Show a real reduction and why, then an agent on SQLite and its follow-up
 	$(BIN)/python -m langchain_mentor_reducer
+	$(BIN)/python -m scripts.demo_agent
 
 # --- check -----------------------------------------------------------------------------------------------------------
 
