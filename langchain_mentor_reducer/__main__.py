@@ -88,7 +88,11 @@ def _refuse(why: str) -> int:
 def _read(file: Path | None) -> str:
     try:
         if file is None:
-            return resources.files(__package__).joinpath("conversation.json").read_text("utf-8")
+            return (
+                resources.files("langchain_mentor_reducer")
+                .joinpath("conversation.json")
+                .read_text("utf-8")
+            )
         data = file.read_bytes()
         return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
     except UnicodeDecodeError:
