@@ -2,10 +2,8 @@
 
 import argparse
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 
-from tests.benchmarks import side_by_side, speed
+from tests.benchmarks import agent, side_by_side, speed
 from tests.benchmarks.versions import versions
 from tests.tables import write
 
@@ -38,6 +36,9 @@ def main(arguments: list[str] | None = None) -> None:
         )
     )
     print(f"{side_by_side.full_markdown(cells, limit)}\n")
+    turns = 60 if options.quick else agent.TURNS
+    thread = agent.markdown(agent.rows(turns), turns)
+    print(f"{thread}\n")
     if options.write:
         tables = [
             speed.markdown(rows),
@@ -46,10 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
             setting,
         ]
         write("bench", "\n\n".join(tables))
-
-    agent = "tests.benchmarks.agent"
-    if find_spec(agent):
-        import_module(agent).main()
+        write("agent", thread)
 
 
 if __name__ == "__main__":
