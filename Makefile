@@ -2,7 +2,7 @@
 #
 #   make test PYTHON=/path/to/python3.12    another Python (after `make clean`)
 #   make test PYTEST_ARGS="-k fold --no-cov"    arguments for pytest
-#   make mutants MUTANTS="*.turns.*"        some of the mutants: all of them take hours
+#   make mutants MUTANTS=turns.is_question      the mutants with that in their names
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -15,7 +15,7 @@ MUTANTS ?=
 CODE := langchain_mentor_reducer tests scripts
 BIN := .venv/bin
 UV := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv
-GROUPS := setup demo test lint integration acceptance bench notebooks mutants dist
+GROUPS := setup demo test lint integration acceptance bench notebooks dist
 
 .PHONY: help
 help:  ## Show this help
@@ -68,9 +68,8 @@ fuzz: .venv/.acceptance  ## Look for a history that breaks a promise, for SECOND
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 .PHONY: mutants
-mutants: .venv/.mutants  ## Break calls, turns, rule and fold on purpose; list what no test noticed
-	HYPOTHESIS_PROFILE=mutants $(BIN)/mutmut run $(if $(MUTANTS),'$(MUTANTS)')
-	$(BIN)/mutmut results
+mutants: .venv/.test  ## Break calls, turns, rule and fold on purpose, and name what no test noticed
+	$(BIN)/python -m tests.mutants $(if $(MUTANTS),'$(MUTANTS)')
 
 .PHONY: notebooks
 notebooks: .venv/.notebooks  ## Run the notebooks again and compare their outputs
@@ -122,5 +121,5 @@ constraints: .venv/.uv  ## Write constraints.txt anew: the newest versions that 
 
 .PHONY: clean
 clean:  ## Remove the environment and everything that was built
-	rm -rf .venv dist mutants .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

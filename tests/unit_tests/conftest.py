@@ -2,7 +2,7 @@
 
 import os
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 
 # A developer's tracing settings would make LangChain look for a server.
 os.environ["LANGSMITH_TRACING"] = "false"
@@ -18,10 +18,6 @@ settings.register_profile(
     max_examples=200,
     suppress_health_check=_slow_is_fine,
     print_blob=True,
-)
-# Whether a mutant is noticed is all that matters, not the smallest example that shows it.
-settings.register_profile(
-    "mutants", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
