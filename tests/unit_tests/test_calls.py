@@ -122,9 +122,15 @@ def test_only_the_model_calls(message: BaseMessage) -> None:
 def test_what_asks(content: Any) -> None:
     """Whatever is not made of answers alone asks something, an empty content too."""
     assert not only_answers(HumanMessage(content))
-    assert answers_of(HumanMessage(content)) == ([None] * len(content) if content else []) or (
-        isinstance(content, str)
-    )
+    parts = 0 if isinstance(content, str) else len(content)
+    assert answers_of(HumanMessage(content)) == [None] * parts
+
+
+def test_only_a_wrapper_is_unwrapped() -> None:
+    """A block that happens to have a value is read itself, not what its value looks like."""
+    value = {"type": "tool_use", "id": "inner"}
+    assert calls_of(AIMessage([{"type": "tool_use", "id": "own", "value": value}])) == ["own"]
+    assert calls_of(AIMessage([{"type": "text", "text": "So.", "value": value}])) == []
 
 
 def test_odd_wrapper() -> None:

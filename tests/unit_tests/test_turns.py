@@ -1,5 +1,8 @@
 """Where a history may be cut: roles, questions, steps and the system message."""
 
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -73,6 +76,16 @@ def test_role(message: BaseMessage, role: str) -> None:
     assert role_of(own) == role
 
 
+def test_role_of_another_class() -> None:
+    """Only of a `ChatMessage` does a field named role say what it is."""
+
+    class Labeled(HumanMessage):
+        role: str = "system"
+
+    assert not is_system(Labeled(content=""))
+    assert role_of(Labeled(content="")) == "user"
+
+
 def test_what_may_not_stand_in_a_history() -> None:
     """A removal and what is no message are refused, each in its way."""
     with pytest.raises(ValueError, match="RemoveMessage is an update of a state"):
@@ -82,6 +95,10 @@ def test_what_may_not_stand_in_a_history() -> None:
         role_of(wrong)
     assert not is_system(RemoveMessage(id="1"))
     assert not is_system(wrong)
+    history = [RemoveMessage(id="1"), say()]
+    for search in (steps(history, 0, 2), questions(history, 0, 2, None)):
+        with pytest.raises(ValueError, match="RemoveMessage"):
+            list(search)
 
 
 def test_answer_of_a_user() -> None:
@@ -90,6 +107,7 @@ def test_answer_of_a_user() -> None:
     assert is_answer(answer)
     assert not is_question(answer, lambda _: True)
     assert not is_answer(blocks(tool_result("a"), {"type": "text", "text": "And?"}))
+    assert not is_answer(AIMessage([tool_result("a")]))
 
 
 def test_predicate() -> None:
@@ -116,6 +134,34 @@ def test_searches_go_back_over_any_distance(before: int) -> None:
     assert list(questions(history, 1, second, None)) == []
     assert list(steps(history, 0, end)) == [second + before + 1, before + 1]
     assert list(steps(history, before + 2, second + before + 1)) == []
+
+
+def looks(search: Callable[[], object]) -> int:
+    """Count the functions of the package that are called in a search."""
+    calls = 0
+
+    def note(frame: FrameType, what: str, _arg: object) -> None:
+        nonlocal calls
+        calls += what == "call" and frame.f_globals["__name__"] == role_of.__module__
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        search()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def test_what_a_class_rules_out_is_not_looked_into() -> None:
+    """A search looks into none of the messages whose class cannot be meant."""
+    gap = [result("a")] * 2000
+    spread = [*gap, ask(), *gap, say(), *gap]
+    assert first_system(spread) is None  # the classes are known from here on
+    assert looks(lambda: role_of(spread[0])) == 1
+    assert looks(lambda: first_system(spread)) < 10
+    assert looks(lambda: list(questions(spread, 0, 6002, None))) < 50
+    assert looks(lambda: list(steps(spread, 0, 6002))) < 50
 
 
 def test_class_met_for_the_first_time() -> None:
