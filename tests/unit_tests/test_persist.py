@@ -337,6 +337,23 @@ def test_a_state_that_is_shown_in_part() -> None:
     assert first.invoke(asked)["messages"][-1].text == "Noted."
 
 
+def test_a_state_that_another_counts_in() -> None:
+    """Where deepagents keeps an index into the messages, cutting the state is refused."""
+    history = cast("list[AnyMessage]", talk(2))
+    state: Any = {"messages": history, "_summarization_event": {"cutoff_index": 2}}
+    request: ModelRequest[Any] = ModelRequest(
+        model=ScriptedModel(script=guide), messages=history, state=state, runtime=Runtime()
+    )
+
+    def handler(request: ModelRequest[Any]) -> ModelResponse[Any]:
+        return ModelResponse([AIMessage(str(len(request.messages)))])
+
+    with pytest.raises(ValueError, match="persist=False"):
+        MentorChatReducerMiddleware(2, persist=True).wrap_model_call(request, handler)
+    response = MentorChatReducerMiddleware(2).wrap_model_call(request, handler)
+    assert response == ModelResponse([AIMessage("2")])
+
+
 def test_another_command_is_kept() -> None:
     """The command of another middleware is applied beside the cut."""
 
