@@ -25,3 +25,9 @@ def unavailable(program: str, package: str) -> None:
     """Skip, and say why; fail where these tests have to run."""
     why = f"there is no {program} on this machine: apt-get install {package}"
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(why)
+
+
+def bound_to_us() -> list[str]:
+    """Return the words before a server's command that let it end when these tests are killed."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "INT"] if setpriv else []

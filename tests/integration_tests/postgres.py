@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration_tests.debian import install, unavailable
+from tests.integration_tests.debian import bound_to_us, install, unavailable
 
 USER = "postgres"
 
@@ -47,8 +47,9 @@ def server() -> Iterator[str]:
             cwd=home,
         )
         with (home.parent / f"{home.name}.log").open("wb") as log:
+            command = [programs / "postgres", "-D", data, "-k", home]
             running = subprocess.Popen(
-                [programs / "postgres", "-D", data, "-k", home, "-c", "listen_addresses="],
+                [*bound_to_us(), *map(str, command), "-c", "listen_addresses="],
                 stdout=log,
                 stderr=log,
                 user=user,

@@ -15,6 +15,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
+from tests.integration_tests.debian import bound_to_us
 from tests.scripted import FIRST, SECOND
 
 PROJECT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncLangGraphCl
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"]
     with (home / "log").open("wb") as log:
         server = subprocess.Popen(
-            [*command, "--port", str(port)],
+            [*bound_to_us(), *command, "--port", str(port)],
             stdout=log,
             stderr=log,
             cwd=home,
