@@ -28,6 +28,7 @@ from tests.unit_tests.corners import (
     letters_of,
     result,
     say,
+    system,
     tool_result,
 )
 from tests.unit_tests.histories import any_history, budgets, well_formed
@@ -100,6 +101,95 @@ def test_corner(corner: Corner) -> None:
             assert message is before[position]
         else:
             assert message == before[position]
+
+
+TEXT = {"type": "text", "text": "And then?"}
+CALLED_BEFORE = [ask(), call("a")]
+COUNTED: dict[str, tuple[History, int, list[int]]] = {
+    "a system message inside a turn is counted once": (
+        [ask("a"), system("ss"), say("b")],
+        4,
+        [1, 0, 2],
+    ),
+    "a system message inside a turn is counted at all": (
+        [ask("a"), system("ss"), say("bb")],
+        4,
+        [1, 0],
+    ),
+    "a system message inside the tail takes no room of the tail": (
+        [ask("aa"), say("bbb"), say("c"), system("ssss"), say("dd")],
+        11,
+        [3, 0, 2, 4],
+    ),
+    "a stranded answer takes no room of the tail": (
+        [ask("a"), call("a", text="bbb"), say("x"), result("a", "ccccc"), say("dd")],
+        4,
+        [0, 2, 4],
+    ),
+    "a question is not a part of its own tail": (
+        [*CALLED_BEFORE, ask("a"), result("a", "ccccc"), say("d")],
+        5,
+        [2, 4],
+    ),
+}
+"""Histories, a budget of tokens, and what is kept; a token is a letter or a block."""
+
+
+@pytest.mark.parametrize("counter", [letters, letters_of], ids=["list", "one message"])
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_is_counted(name: str, counter: Callable[..., int]) -> None:
+    """Both readings count the tokens of a cut turn in the same way, whatever counts them."""
+    history, most, keep = COUNTED[name]
+    options = {"max_tokens": most, "token_counter": counter}
+    assert first_reading(history, options) == [history[i] for i in keep]
+    assert second_reading(history, options) == [history[i] for i in keep]
+
+
+@pytest.mark.parametrize("counter", [letters, letters_of], ids=["list", "one message"])
+def test_what_is_left_of_a_question_is_counted(counter: Callable[..., int]) -> None:
+    """The text of a question that loses an answer takes its room, and the answer takes none."""
+    history = [*CALLED_BEFORE, blocks(tool_result("a"), TEXT, TEXT), say("bb")]
+    for most, kept in ((3, []), (4, [history[3]])):
+        options = {"max_tokens": most, "token_counter": counter}
+        assert first_reading(history, options) == [blocks(TEXT, TEXT), *kept]
+        assert second_reading(history, options) == [blocks(TEXT, TEXT), *kept]
+
+
+def test_end_of_a_long_turn_that_is_the_budget() -> None:
+    """A long turn is not taken for one that fits because its end alone is all that fits."""
+    history = [ask("a"), *[say("b")] * 100]
+    for most in (63, 64, 65, 100):
+        kept = reduce_messages(history, max_tokens=most, token_counter=letters)
+        assert kept == [history[0], *history[-most + 1 :]]
+
+
+def test_list_that_costs_more_than_its_parts() -> None:
+    """A list counter is asked about lists, for what stands between messages may cost, too."""
+
+    def joined(messages: Sequence[BaseMessage]) -> int:
+        return letters(messages) + 3 * (len(messages) - 1)
+
+    history = [ask("a"), say("bb"), say("cc"), say("dd")]
+    assert reduce_messages(history, max_tokens=7, token_counter=joined) == [history[0], history[3]]
+    assert reduce_messages(history, max_tokens=8, token_counter=joined) == [
+        history[0],
+        *history[2:],
+    ]
+
+
+def test_system_message_over_the_budget_overflows_nothing() -> None:
+    """With neither a question nor a step nothing overflows, not even the system message."""
+    history = [system("sssss"), result("a", "bb")]
+    options: Options = {"max_tokens": 3, "token_counter": letters, "overflow": "error"}
+    assert reduce_messages(history, **options) == history[:1]
+
+
+def test_overflow_is_told() -> None:
+    """A cut says that the newest step did not fit, and else that nothing of the kind happened."""
+    history = [ask(), call("a", "b"), result("a"), result("b")]
+    assert [cut(history, Budget(most)).overflowed for most in (3, 4)] == [True, False]
+    assert not cut([ask(), *history], Budget(4)).overflowed
+    assert not cut([*history, say()], Budget(3)).overflowed
 
 
 def test_promise_8_stateless() -> None:
@@ -194,10 +284,9 @@ class TestWritten:
 
     def test_in_a_question(self) -> None:
         """A question loses the answer whose call is missing, and asks the rest."""
-        text = {"type": "text", "text": "And then?"}
-        history = [ask(), say(), blocks(tool_result("a"), text)]
+        history = [ask(), say(), blocks(tool_result("a"), TEXT)]
         kept = cut(history, Budget(9), written=True).of(history)
-        assert kept == [*history[:2], blocks(text)]
+        assert kept == [*history[:2], blocks(TEXT)]
 
     def test_in_a_cut_turn(self) -> None:
         """A cut of the newest turn removes such a result too."""
