@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 
 from tests.acceptance import shapes
-from tests.acceptance.known_bad import GOOD
+from tests.acceptance.shapes import GOOD
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 TRAJECTORIES = DATA / "trajectories.jsonl.gz"

@@ -13,19 +13,8 @@ from typing import NamedTuple
 from langchain_core.messages import BaseMessage
 
 from tests.acceptance import shapes
+from tests.acceptance.shapes import GOOD
 from tests.acceptance.validators import VALIDATORS
-
-GOOD = {
-    "questions and answers": "S U A U",
-    "a call": "S U A>1 T<1 A U",
-    "a call with words": "S U A9>1 T<1 A U",
-    "parallel calls": "S U A>1,2 T<1 T<2 A U",
-    "parallel calls, results swapped": "S U A>1,2 T<2 T<1 A U",
-    "a loop under way": "S U A>1 T<1 A>2 T<2",
-    "a loop, no system message": "U A>1 T<1 A>2 T<2",
-    "a question alone": "U",
-    "the system message and a question": "S U",
-}
 
 # Mistral v3, v13, template | gpt-oss, Qwen, Ministral | turnsafe OpenAI, Anthropic | toolrepair
 # OpenAI, Anthropic | Cohere, LangGraph || own reading: OpenAI Chat, Responses, Anthropic, Gemini,

@@ -22,6 +22,19 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+GOOD = {
+    "questions and answers": "S U A U",
+    "a call": "S U A>1 T<1 A U",
+    "a call with words": "S U A9>1 T<1 A U",
+    "parallel calls": "S U A>1,2 T<1 T<2 A U",
+    "parallel calls, results swapped": "S U A>1,2 T<2 T<1 A U",
+    "a loop under way": "S U A>1 T<1 A>2 T<2",
+    "a loop, no system message": "U A>1 T<1 A>2 T<2",
+    "a question alone": "U",
+    "the system message and a question": "S U",
+}
+"""Shapes that every provider accepts."""
+
 SHAPES = Path(__file__).with_name("shapes.json")
 WORDS = "the quiet harbor keeps seven lamps burning while grain barges wait for morning tide "
 STEP = re.compile(r"(?P<role>[SUAT])(?P<length>\d*)(?:>(?P<calls>[\w,]*))?(?:<(?P<answers>\w*))?")
