@@ -46,7 +46,7 @@ COMPARED = 1000
 """Histories that are reduced and compared, for each of two sets of options."""
 REPLAYED = 25
 """Histories for each property."""
-PATIENCE = 5
+PATIENCE = 3
 """Seconds of processor time for one test, of which the slowest takes one."""
 ROOM = 4 << 30
 """Bytes of memory for one mutant."""

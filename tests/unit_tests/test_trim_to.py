@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from langchain_mentor_reducer import MentorChatReducer, reduce_messages
+from langchain_mentor_reducer.budget import Budget
+from langchain_mentor_reducer.fold import fold
 from tests.unit_tests.corners import ask, call, letters, letters_of, result, say, system
 from tests.unit_tests.histories import any_history, budgets, growing
 from tests.unit_tests.reference import is_answer, is_system, newest_question
@@ -256,6 +258,40 @@ def test_late_answer_to_a_cut_call_is_not_taken_in() -> None:
     assert written == history[4:6]
 
 
+@pytest.mark.parametrize("share", [0.4, 0.7])
+def test_preamble_that_is_left_is_a_turn(share: float) -> None:
+    """What a cut leaves of messages without a question counts as a turn when a question comes."""
+    history: History = [*map(say, "abcd"), ask()]
+    assert reduce_messages(history, max_messages=3, max_turns=1, trim_to=share) == history[4:]
+    kept = reduce_messages(history, max_messages=3, max_turns=2, trim_to=share)
+    assert kept == history[-len(kept) :]
+    assert len(kept) == 1 + int(3 * share)
+
+
+def test_model_answers_nothing() -> None:
+    """A block of an answer in a message of the model stays, though its call was cut."""
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": "a", "content": "found"}
+    history: History = [ask(), call("a"), ask(), say(), ask(), AIMessage([block])]
+    assert reduce_messages(history, max_messages=4, trim_to=0.8) == history[2:]
+    assert reduce_messages([*history, ask()], max_messages=4, trim_to=0.8) == [*history[4:], ask()]
+
+
+class TestWritten:
+    """In a state that cuts are written to, a missing call was cut by an earlier one."""
+
+    def test_behind_a_question(self) -> None:
+        """A result behind a question whose call is missing goes, and only in such a state."""
+        history: History = [ask(), say(), result("a"), say()]
+        kept = fold(history, Budget(9), 0.5, written=True).of(history)
+        assert kept == [*history[:2], history[3]]
+        assert fold(history, Budget(9), 0.5).of(history) == history
+
+    def test_what_is_no_answer(self) -> None:
+        """A block that answers nothing stays."""
+        history: History = [ask(), say(), HumanMessage([{"type": "text", "text": "And then?"}])]
+        assert fold(history, Budget(9), 0.5, written=True).of(history) == history
+
+
 # --- What it costs -------------------------------------------------------------------------------
 
 
@@ -281,6 +317,11 @@ def test_each_message_is_counted_once(grown: Grown, options: Options, share: flo
     reduce_messages(history, **options | {"token_counter": count, "trim_to": share})
     assert set(asked) == {id(message) for message in history}
     assert set(asked.values()) == {1}
+
+
+def strays(turns: int) -> History:
+    """Ask, and get an answer to a call that nobody made, so many times."""
+    return [message for turn in range(turns) for message in (ask(), result(f"s{turn}"), say())]
 
 
 def work(history: History, options: Options) -> int:
@@ -322,6 +363,12 @@ def test_one_linear_pass(
     small, large = work(history(200), options), work(history(400), options)
     assert small > 400
     assert large < 2.2 * small
+
+
+def test_answers_to_no_call_are_looked_up_in_one_pass() -> None:
+    """A call that is nowhere is not looked for again in all of the history."""
+    options: Options = {"max_messages": 20, "trim_to": 0.6}
+    assert work(strays(400), options) < 2.2 * work(strays(200), options)
 
 
 def test_questions_are_asked_about_in_one_pass() -> None:
