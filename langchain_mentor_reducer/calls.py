@@ -75,18 +75,20 @@ def calls_of(message: BaseMessage) -> list[Call]:
     return calls
 
 
-def answers_of(message: BaseMessage) -> list[Call | None]:
-    """List what `message` answers, part by part; None stands for a part that does not.
+def answers_of(message: BaseMessage) -> dict[int, Call]:
+    """Map each part of `message` that answers a call to that call.
 
     A tool result is one part. A user message has a part for each content block, for one
     may answer several calls and ask something besides.
     """
     if isinstance(message, ToolMessage):
-        return [message.tool_call_id or None]
+        return {0: id_} if (id_ := message.tool_call_id) else {}
     if isinstance(message, FunctionMessage):
-        return [("function", message.name) if message.name else None]
-    content = message.content
-    return [] if type(content) is str else [_id(block, ANSWERS) for block in content]
+        return {0: ("function", message.name)} if message.name else {}
+    if isinstance(message.content, str):
+        return {}
+    answers = enumerate(_id(block, ANSWERS) for block in message.content)
+    return {part: call for part, call in answers if call}
 
 
 def only_answers(message: BaseMessage) -> bool:
@@ -102,7 +104,7 @@ def only_answers(message: BaseMessage) -> bool:
 def without(message: BaseMessage, parts: Collection[int]) -> BaseMessage | None:
     """Return what is left of `message` less some of its parts, or None.
 
-    The parts are positions in `answers_of(message)`. A user message comes back as a copy
+    The parts are keys of `answers_of(message)`. A user message comes back as a copy
     with the same id and metadata; it is the only message that is ever copied.
     """
     if isinstance(message, (ToolMessage, FunctionMessage)):

@@ -65,8 +65,8 @@ def fold(
             # A call that is held stands behind the start; an earlier one is gone.
             unpaired = [
                 (i, part, call)
-                for part, call in enumerate(answers_of(message))
-                if call and last_made.get(call, -1) < held.start
+                for part, call in answers_of(message).items()
+                if last_made.get(call, -1) < held.start
             ]
             late = frozenset(part for _, part in rule.lost(unpaired, held.start))
             if late:

@@ -166,10 +166,9 @@ def _notes(verdicts: "Iterable[Verdict]") -> Notes:
                 made[call] = number, name
                 notes[index].append(partial(_note, "calls", number, name, arguments))
         else:
-            for answered in answers_of(message):
-                if answered:
-                    number, name = made.get(answered, ("a call that is not in this history", ""))
-                    notes[index].append(partial(_note, "answers", number, name))
+            for answered in answers_of(message).values():
+                number, name = made.get(answered, ("a call that is not in this history", ""))
+                notes[index].append(partial(_note, "answers", number, name))
     return notes
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from math import inf
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
@@ -160,21 +160,25 @@ class Rule:
         A newest turn that fits the budget stays whole, whatever the target.
         """
         limits, start = self.budget, end
-        messages, turns, tokens = 0, 0, self.tokens_at(held, self.system)
+        turns, tokens = 0, self.tokens_at(held, self.system)
         low = self.reach(held.start, end, limits.messages, held)
         back = questions(self.messages, low, end, self.starts_turn)
         for turns, question in enumerate(back, 1):
-            messages += self.size(held, question, start)
-            tokens += self.tokens(held, question, start, limits.tokens - tokens)
+            messages = end - question  # what counts is no more
+            if messages > limits.messages:
+                messages = self.size(held, question, end)
+            if self.meter is not None:
+                tokens += self.tokens(held, question, start, limits.tokens - tokens)
             if not limits.allows(messages, turns, tokens):
                 break
             start, limits = question, target
         else:
             if low == held.start:  # what is left is the preamble, or a turn held in part
-                size = self.size(held, low, start) + (held.question is not None)
+                messages = self.size(held, low, end) + (held.question is not None)
+                turns += self.size(held, low, start) + (held.question is not None) > 0
                 tokens += self.tokens(held, low, start, limits.tokens - tokens)
                 tokens += self.tokens_at(held, held.question)
-                if limits.allows(messages + size, turns + (size > 0), tokens):
+                if limits.allows(messages, turns, tokens):
                     return self.less_stranded(held, end) if self.written else held
         if start == end:
             return self.newest_turn(held, end, target, overflow)
@@ -307,25 +311,28 @@ class Rule:
         return kept._replace(stranded=stranded)
 
     def unpaired(self, start: int, end: int) -> list[Answer]:
-        """List the answers in `messages[start:end]` to calls not made before them there."""
-        made: set[Call | None] = {None}
-        unread: list[BaseMessage] = []
-        unpaired: list[Answer] = []
-        for i, message in enumerate(self.messages[start:end], start):
+        """List the answers in `messages[start:end]` to calls not made before them there.
+
+        The walk goes back with the answers that wait for their call. Nearly all are met by the
+        `tool_calls` of the next `AIMessage`; only where one is not are other calls looked for.
+        """
+        waiting: dict[Call, list[tuple[int, int]]] = {}
+        for i in range(end - 1, start - 1, -1):
+            message: Any = self.messages[i]  # its role tells what it has
             role = ROLES[type(message)]
             if role == "ai":
-                unread.append(message)
+                if waiting:
+                    for tool_call in message.tool_calls:
+                        waiting.pop(tool_call["id"], None)
+                if waiting:
+                    for call in calls_of(message):
+                        waiting.pop(call, None)
             elif role == "result" or (
                 role in _ASKS and type(message.content) is not str and role_of(message) == "user"
             ):
-                answers = answers_of(message)
-                # The call is most often in the last message of the model, so look there first.
-                while unread and not made.issuperset(answers):
-                    made.update(calls_of(unread.pop()))
-                if not made.issuperset(answers):
-                    parts = enumerate(answers)
-                    unpaired += [(i, part, c) for part, c in parts if c and c not in made]
-        return unpaired
+                for part, call in answers_of(message).items():
+                    waiting.setdefault(call, []).append((i, part))
+        return [(i, part, call) for call, answers in waiting.items() for i, part in answers]
 
     def lost(self, unpaired: Sequence[Answer], before: int) -> Iterator[tuple[int, int]]:
         """Go through the answers whose call was made `before`, where nothing is kept."""

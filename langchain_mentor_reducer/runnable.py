@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NoReturn, TypeVar, Unpack, overload
 
 from langchain_core.messages import BaseMessage, MessageLikeRepresentation
@@ -168,5 +169,11 @@ def reduce_messages(
         TypeError: `messages` is a mapping, a string or one message.
         ValueError: An option is wrong, or the rule refuses; see `MentorChatReducer`.
     """
+    if messages is not None and not options and type(max_messages) is int:
+        return _checked_once(max_messages).reduce(messages)
     reducer = MentorChatReducer(max_messages, **options)
     return reducer if messages is None else reducer.reduce(messages)
+
+
+# To check the options takes half as long as to reduce. Callables are not held on to.
+_checked_once = lru_cache(maxsize=128)(MentorChatReducer)

@@ -106,8 +106,11 @@ def is_question(message: BaseMessage, starts_turn: StartsTurn | None = None) -> 
     assert not is_question(HumanMessage([approval]))
     ```
     """
+    role = ROLES[type(message)]
+    if role != "user":  # most are, and a call costs
+        role = role_of(message)
     return (
-        role_of(message) == "user"
+        role == "user"
         and (type(message.content) is str or not only_answers(message))
         and (starts_turn is None or starts_turn(message))
     )
@@ -156,7 +159,9 @@ def _backwards(
     while end > start:
         low = max(start, end - size)
         if not never.issuperset(map(type, messages[low:end])):
-            yield from [i for i in range(end - 1, low - 1, -1) if type(messages[i]) not in never]
+            for i in range(end - 1, low - 1, -1):
+                if type(messages[i]) not in never:
+                    yield i
         end = low
         size = min(2 * size, 4096)
 

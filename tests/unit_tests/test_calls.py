@@ -68,8 +68,8 @@ def test_block_answers(kind: str, key: str) -> None:
     """A block of a user message answers, each for itself, and a text beside it does not."""
     block = {"type": kind, key: "c"}
     wrapped = {"type": "non_standard", "value": block}
-    assert answers_of(HumanMessage([block, TEXT, "text", wrapped])) == ["c", None, None, "c"]
-    assert answers_of(HumanMessage([block | {key: ""}])) == [None]
+    assert answers_of(HumanMessage([block, TEXT, "text", wrapped])) == {0: "c", 3: "c"}
+    assert answers_of(HumanMessage([block | {key: ""}])) == {}
     assert only_answers(HumanMessage([block, wrapped]))
     assert not only_answers(HumanMessage([block, TEXT]))
 
@@ -96,8 +96,9 @@ def test_legacy_function() -> None:
     """A legacy function call pairs by its name, and by nothing else."""
     legacy = {"function_call": {"name": "look_up", "arguments": "{}"}}
     assert calls_of(AIMessage("", additional_kwargs=legacy)) == [("function", "look_up")]
-    assert answers_of(FunctionMessage(content="81 m", name="look_up")) == [("function", "look_up")]
-    assert answers_of(FunctionMessage(content="81 m", name="")) == [None]
+    answer = FunctionMessage(content="81 m", name="look_up")
+    assert answers_of(answer) == {0: ("function", "look_up")}
+    assert answers_of(FunctionMessage(content="81 m", name="")) == {}
     for wrong in (None, "look_up", {}, {"name": None}):
         assert calls_of(AIMessage("", additional_kwargs={"function_call": wrong})) == []
     assert calls_of(AIMessage("", additional_kwargs={"tool_outputs": "none"})) == []
@@ -105,8 +106,8 @@ def test_legacy_function() -> None:
 
 def test_tool_message() -> None:
     """A tool result answers one call, or, with an empty id, none."""
-    assert answers_of(ToolMessage([TEXT], tool_call_id="a")) == ["a"]
-    assert answers_of(ToolMessage("", tool_call_id="")) == [None]
+    assert answers_of(ToolMessage([TEXT], tool_call_id="a")) == {0: "a"}
+    assert answers_of(ToolMessage("", tool_call_id="")) == {}
 
 
 @pytest.mark.parametrize(
@@ -122,8 +123,7 @@ def test_only_the_model_calls(message: BaseMessage) -> None:
 def test_what_asks(content: Any) -> None:
     """Whatever is not made of answers alone asks something, an empty content too."""
     assert not only_answers(HumanMessage(content))
-    parts = 0 if isinstance(content, str) else len(content)
-    assert answers_of(HumanMessage(content)) == [None] * parts
+    assert answers_of(HumanMessage(content)) == {}
 
 
 def test_only_a_wrapper_is_unwrapped() -> None:

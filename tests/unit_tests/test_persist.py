@@ -185,7 +185,7 @@ def unpaired(window: History, history: History) -> list[BaseMessage]:
         if isinstance(message, AIMessage):
             made.update({id_: id(message) for id_ in calls_of(message)})
         elif isinstance(message, ToolMessage) and any(message is m for m in window):
-            (answered,) = answers_of(message)
+            (answered,) = answers_of(message).values()
             if answered in made and not any(made[answered] == id(m) for m in window):
                 found.append(message)
     return found
