@@ -33,10 +33,10 @@ class NotAMessageError(TypeError):
     """Something in the list is not a `BaseMessage` yet; faces convert and try again."""
 
 
-Role = Literal["system", "user", "ai", "result", "other", "chat", "none"]
+Role = Literal["system", "user", "ai", "result", "other", "chat", "removal", "none"]
 """What a message is to the rule. A `"result"` is a `ToolMessage` or a `FunctionMessage`; a
 `"chat"` says itself, in its `role` field, what it is; an `"other"` lives and dies with its
-turn; a `"none"` may not stand in a history."""
+turn; a `"removal"` may not stand in a history, and a `"none"` is no message yet."""
 
 
 _BASES: Final[tuple[tuple[type, Role], ...]] = (
@@ -46,7 +46,7 @@ _BASES: Final[tuple[tuple[type, Role], ...]] = (
     (ToolMessage, "result"),
     (FunctionMessage, "result"),
     (ChatMessage, "chat"),
-    (RemoveMessage, "none"),
+    (RemoveMessage, "removal"),
     (BaseMessage, "other"),
     (object, "none"),
 )
@@ -59,9 +59,9 @@ class _Roles(dict[type, Role]):
         role: Role = next(role for base, role in _BASES if issubclass(cls, base))
         if role not in {"system", "chat", "none"}:
             _NEVER_SYSTEM.add(cls)
-        if role not in {"user", "chat", "none"}:
+        if role not in {"user", "chat", "removal", "none"}:
             _NEVER_USER.add(cls)
-        if role not in {"ai", "none"}:
+        if role not in {"ai", "removal", "none"}:
             _NEVER_AI.add(cls)
         self[cls] = role
         return role
@@ -89,7 +89,7 @@ def role_of(message: BaseMessage) -> Role:
         NotAMessageError: It is no message at all.
     """
     role = ROLES[type(message)]
-    if role == "none":
+    if role in {"removal", "none"}:
         _refuse(message)
     return _role_of_chat(message) if role == "chat" else role
 
@@ -123,7 +123,11 @@ def is_answer(message: BaseMessage) -> bool:
 
 
 def first_system(messages: Sequence[BaseMessage]) -> int | None:
-    """Find the system message: the first one, wherever it stands."""
+    """Find the system message: the first one, wherever it stands.
+
+    Raises:
+        NotAMessageError: Something that is no message may be one.
+    """
     if messages and is_system(messages[0]):
         return 0
     if _NEVER_SYSTEM.issuperset(map(type, messages)):
@@ -167,8 +171,14 @@ def _backwards(
 
 
 def is_system(message: BaseMessage) -> bool:
-    """Tell whether `message` is a system message; what may not stand here is passed over."""
+    """Tell whether `message` is a system message; a `RemoveMessage` is passed over.
+
+    Raises:
+        NotAMessageError: It is no message at all.
+    """
     role = ROLES[type(message)]
+    if role == "none":
+        _refuse(message)
     return role == "system" or (role == "chat" and _role_of_chat(message) == "system")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.load import dumpd, load
 from langchain_core.messages import (
@@ -20,6 +21,7 @@ from langchain_core.messages import (
     MessageLikeRepresentation,
     RemoveMessage,
     SystemMessage,
+    convert_to_messages,
 )
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import ConfigurableField, RunnableLambda
@@ -70,6 +72,22 @@ class TestInput:
         """A list may hold both."""
         kept = reduce_messages([ask(), ("ai", "1"), ask("Two?")], max_messages=3)
         assert kept == [ask(), AIMessage("1"), ask("Two?")]
+
+    @given(any_history(), budgets(tokens=letters_of, trim_to=True), st.data())
+    def test_message_like_anywhere(
+        self, history: list[BaseMessage], options: dict[str, Any], data: st.DataObject
+    ) -> None:
+        """One message-like counts like the message it stands for, in what is dropped, too."""
+        like = data.draw(st.sampled_from([("system", "Be brief."), ("user", "?"), ("ai", "!")]))
+        place = data.draw(st.integers(0, len(history)))
+        mixed: list[MessageLikeRepresentation] = [*history[:place], like, *history[place:]]
+        converted = convert_to_messages(mixed)
+        assert reduce_messages(mixed, **options) == reduce_messages(converted, **options)
+
+    def test_system_message_like_before_a_long_history(self) -> None:
+        """A system message may stand as a tuple in front of a history of messages."""
+        kept = reduce_messages([("system", "Be brief."), *HISTORY * 9], max_messages=1)
+        assert kept == [SystemMessage("Be brief."), HISTORY[-1]]
 
     def test_prompt_value(self) -> None:
         """A prompt hands over a prompt value."""
