@@ -93,11 +93,8 @@ def answers_of(message: BaseMessage) -> dict[int, Call]:
 
 def only_answers(message: BaseMessage) -> bool:
     """Tell whether a user message is made of answers alone, and so asks nothing."""
-    content = message.content
-    return (
-        type(content) is not str
-        and len(content) > 0
-        and all(str(_unwrap(block).get("type")) in ANSWERS for block in content)
+    return len(message.content) > 0 and all(
+        str(_unwrap(block).get("type")) in ANSWERS for block in message.content
     )
 
 
@@ -122,7 +119,7 @@ def _id(block: object, keys: dict[str, str]) -> str | None:
     block = _unwrap(block)
     kind = block.get("type")
     id_ = block.get(keys[kind]) if isinstance(kind, str) and kind in keys else None
-    return id_ if isinstance(id_, str) and id_ else None
+    return id_ if isinstance(id_, str) else None
 
 
 def _unwrap(block: object) -> dict[str, Any]:

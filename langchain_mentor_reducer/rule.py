@@ -175,14 +175,13 @@ class Rule:
         else:
             if low == held.start:  # what is left is the preamble, or a turn held in part
                 messages = self.size(held, low, end) + (held.question is not None)
-                turns += self.size(held, low, start) + (held.question is not None) > 0
                 tokens += self.tokens(held, low, start, limits.tokens - tokens)
                 tokens += self.tokens_at(held, held.question)
-                if limits.allows(messages, turns, tokens):
+                if limits.allows(messages, turns + 1, tokens):
                     return self.less_stranded(held, end) if self.written else held
         if start == end:
             return self.newest_turn(held, end, target, overflow)
-        return self.less_stranded(Cut(self.system, None, start, held.stranded), end)
+        return self.less_stranded(Cut(self.system, None, start), end)
 
     def newest_turn(self, held: Cut, end: int, target: Budget, overflow: Overflow) -> Cut:
         """Keep the question and the most recent messages that fit beside it (rule 5)."""
@@ -193,11 +192,11 @@ class Rule:
         asked = question is not None
         tokens = self.tokens_at(held, self.system)
         if question is not None:
-            tokens += self.tokens_of_tail(held, question, question + 1)
+            tokens += self.tokens_of_tail(question, question + 1)
 
         step = next(steps(self.messages, low, end), end)
         size = asked + self.size(held, step, end)
-        cost = tokens + self.tokens_of_tail(held, step, end)
+        cost = tokens + self.tokens_of_tail(step, end)
         overflowed = size > 0 and not self.budget.allows(size, 1, cost)
         if overflowed and overflow == "error":
             raise OverBudgetError(_does_not_fit(self.budget, size, cost))
@@ -205,7 +204,7 @@ class Rule:
         start = self.tail(held, low, end, target.messages - asked, target.tokens - tokens)
         if not overflowed or overflow == "keep":
             start = min(start, step)
-        kept = Cut(self.system, question, start, held.stranded, overflowed)
+        kept = Cut(self.system, question, start, overflowed=overflowed)
         return self.less_stranded(kept, end)
 
     def tail(self, held: Cut, low: int, end: int, messages: float, tokens: float) -> int:
@@ -217,7 +216,7 @@ class Rule:
             return start
 
         def fits(at: int) -> bool:
-            return self.tokens_of_tail(held, at, end) <= tokens
+            return self.tokens_of_tail(at, end) <= tokens
 
         # The run is short and the turn may be long, so feel for it from the end. What fits
         # message by message fits without its stranded answers, too.
@@ -238,13 +237,12 @@ class Rule:
         return max(low, end - int(room) - uncounted)
 
     def size(self, held: Cut, start: int, end: int) -> int:
-        """Count what is held of `messages[start:end]`, the system message left out."""
+        """Count what is held from `start` to the `end` of all, the system message left out."""
         size = end - start
-        if self.system is not None and start <= self.system < end:
+        if self.system is not None and start <= self.system:
             size -= 1
         if held.stranded:
-            gone = (start <= i < end and not held.left(self.messages, i) for i in held.stranded)
-            size -= sum(gone)
+            size -= sum(i >= start and not held.left(self.messages, i) for i in held.stranded)
         return size
 
     def tokens(self, held: Cut, start: int, end: int, room: float) -> float:
@@ -263,7 +261,7 @@ class Rule:
             return total
         span = _PROBE
         while span < end - start:
-            if (total := self.tokens_of_tail(held, end - span, end)) > room:
+            if (total := self.tokens_of_tail(end - span, end)) > room:
                 return total
             span *= 2
         return self.meter([self.messages[i] for i in range(start, end) if i != self.system])
@@ -272,11 +270,11 @@ class Rule:
         """Count the tokens of what is held of one message, the system message left out."""
         return 0 if i == self.system else self.tokens_at(held, i)
 
-    def tokens_of_tail(self, held: Cut, start: int, end: int) -> float:
+    def tokens_of_tail(self, start: int, end: int) -> float:
         """Count the tokens of what could be sent of `messages[start:end]` without the rest."""
         if self.meter is None:
             return 0
-        tail = self.less_stranded(Cut(self.system, None, start, held.stranded), end)
+        tail = self.less_stranded(Cut(self.system, None, start), end)
         if self.meter.one_by_one:
             return sum(self.tokens_at(tail, i) for i in tail.indices(end))
         left = (tail.left(self.messages, i) for i in tail.indices(end))
@@ -302,9 +300,9 @@ class Rule:
         start, question = kept.start, kept.question
         unpaired = self.unpaired(start, end)
         in_question = [] if question is None else self.unpaired(question, question + 1)
-        if not (unpaired or in_question or kept.stranded):
+        if not (unpaired or in_question):
             return kept
-        stranded = {i: p for i, p in kept.stranded.items() if i >= start or i == question}
+        stranded: dict[int, frozenset[int]] = {}
         lost = chain(self.lost(in_question, question or 0), self.lost(unpaired, start))
         for i, part in lost:
             stranded[i] = stranded.get(i, frozenset()) | {part}

@@ -437,6 +437,13 @@ TERMS = [
         [1, 0, 2],
     ),
     Corner(
+        "a system message inside what is kept",
+        "The system message takes no room of a turn that it stands in.",
+        [ask(), say(), ask(), system(), say(), ask(), say()],
+        {"max_messages": 4},
+        [3, 2, 4, 5, 6],
+    ),
+    Corner(
         "later system messages",
         "A later system message counts, and goes with the turn that it stands in.",
         [system(), ask(), say(), system("Now."), ask(), say()],
@@ -642,6 +649,13 @@ OPTIONS = [
         [0, 3, 4],
     ),
     Corner(
+        "max_tokens of a system message inside what is kept",
+        "The system message is counted once, wherever it stands.",
+        [ask("a"), say("b"), ask("cc"), system("sss"), say("dd"), ask("e"), say("f")],
+        {"max_tokens": 9, "token_counter": letters_of},
+        [3, 2, 4, 5, 6],
+    ),
+    Corner(
         "max_tokens without a system message",
         "A part that is not there is not counted.",
         [ask("aa"), say("bb"), ask("cc"), say("dd")],
@@ -787,6 +801,13 @@ OPTIONS = [
         [ask(), call("a"), *_chat(2), result("a"), *_chat(1)],
         {"max_messages": 4, "trim_to": 0.5},
         [4, 5, 7, 8],
+    ),
+    Corner(
+        "trim_to counts no late answer where it cuts again",
+        "An answer that was not taken in takes no room of what a later cut keeps.",
+        [ask(), call("a"), *_chat(2), ask(), result("a"), say()],
+        {"max_messages": 5, "trim_to": 0.8},
+        [4, 5, 6, 8],
     ),
     Corner(
         "trim_to scales every budget",

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, conver
 
 from langchain_mentor_reducer import MentorChatReducer, reduce_messages
 from langchain_mentor_reducer.budget import Budget
-from langchain_mentor_reducer.rule import cut
+from langchain_mentor_reducer.rule import OverBudgetError, cut
 from tests.unit_tests.corners import (
     CORNERS,
     LIST_COUNTERS,
@@ -190,6 +190,28 @@ def test_overflow_is_told() -> None:
     assert [cut(history, Budget(most)).overflowed for most in (3, 4)] == [True, False]
     assert not cut([ask(), *history], Budget(4)).overflowed
     assert not cut([*history, say()], Budget(3)).overflowed
+
+
+@pytest.mark.parametrize(
+    ("limits", "over"),
+    [
+        ((2, None), "3 messages where 2 fit"),
+        ((2, 1202), "3 messages where 2 fit"),
+        ((3, 1000), "1,202 tokens where 1,000 fit"),
+        ((2, 1000), "3 messages where 2 fit and 1,202 tokens where 1,000 fit"),
+    ],
+)
+def test_error_names_what_does_not_fit(limits: tuple[int, int | None], over: str) -> None:
+    """The error says in which budgets the newest step is over, by how much, and what to do."""
+    reducer = MentorChatReducer(
+        limits[0], max_tokens=limits[1], token_counter=letters, overflow="error"
+    )
+    with pytest.raises(OverBudgetError) as raised:
+        reducer.reduce([ask("aa"), call("a"), result("a", "b" * 1200)])
+    assert str(raised.value) == (
+        f"The newest step does not fit beside its question: {over}. "
+        'Raise the budget, or choose overflow="keep" or overflow="trim".'
+    )
 
 
 def test_promise_8_stateless() -> None:
