@@ -95,10 +95,13 @@ def test_what_may_not_stand_in_a_history() -> None:
         with pytest.raises(NotAMessageError, match="got tuple"):
             asks(wrong)
     assert not is_system(RemoveMessage(id="1"))
-    history = [RemoveMessage(id="1"), say()]
-    for search in (steps(history, 0, 2), questions(history, 0, 2, None)):
-        with pytest.raises(ValueError, match="RemoveMessage"):
-            list(search)
+    for message, refused in ((RemoveMessage(id="1"), ValueError), (wrong, NotAMessageError)):
+        for search in (steps([message], 0, 1), questions([message], 0, 1, None)):
+            with pytest.raises(refused):
+                list(search)
+    assert first_system([RemoveMessage(id="1"), system()]) == 1
+    with pytest.raises(NotAMessageError):
+        first_system([say(), wrong])
 
 
 def test_answer_of_a_user() -> None:
