@@ -60,6 +60,14 @@ async def test_async_stays_in_its_thread() -> None:
         assert not pool._threads
 
 
+@pytest.mark.parametrize("wrong", [True, 1.0, "1", [1], None])
+def test_a_right_budget_makes_no_wrong_one_right(wrong: Any) -> None:
+    """The function refuses what is equal to a budget that it has checked, but is none."""
+    assert reduce_messages(HISTORY, max_messages=1) == HISTORY[-1:]
+    with pytest.raises(ValueError, match=r"budget|max_messages"):
+        reduce_messages(HISTORY, max_messages=wrong)
+
+
 class TestInput:
     """What a history may be given as."""
 
