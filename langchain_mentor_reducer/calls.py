@@ -85,17 +85,20 @@ def answers_of(message: BaseMessage) -> dict[int, Call]:
         return {0: id_} if (id_ := message.tool_call_id) else {}
     if isinstance(message, FunctionMessage):
         return {0: ("function", message.name)} if message.name else {}
-    if isinstance(message.content, str):
-        return {}
-    answers = enumerate(_id(block, ANSWERS) for block in message.content)
-    return {part: call for part, call in answers if call}
+    answers: dict[int, Call] = {}
+    if not isinstance(message.content, str):
+        for part, block in enumerate(message.content):
+            if call := _id(block, ANSWERS):
+                answers[part] = call
+    return answers
 
 
 def only_answers(message: BaseMessage) -> bool:
     """Tell whether a user message is made of answers alone, and so asks nothing."""
-    return len(message.content) > 0 and all(
-        str(_unwrap(block).get("type")) in ANSWERS for block in message.content
-    )
+    for block in message.content:  # most have one, which asks
+        if str(_unwrap(block).get("type")) not in ANSWERS:
+            return False
+    return len(message.content) > 0
 
 
 def without(message: BaseMessage, parts: Collection[int]) -> BaseMessage | None:
@@ -118,7 +121,9 @@ def _ids(blocks: object, keys: dict[str, str]) -> Iterator[str]:
 def _id(block: object, keys: dict[str, str]) -> str | None:
     block = _unwrap(block)
     kind = block.get("type")
-    id_ = block.get(keys[kind]) if isinstance(kind, str) and kind in keys else None
+    if not isinstance(kind, str) or kind not in keys:
+        return None
+    id_ = block.get(keys[kind])
     return id_ if isinstance(id_, str) else None
 
 
@@ -126,5 +131,7 @@ def _unwrap(block: object) -> dict[str, Any]:
     """Return the provider's own block; a plain string holds nothing to pair."""
     if not isinstance(block, dict):
         return {}
-    inner = block.get("value") if block.get("type") == "non_standard" else None
+    if block.get("type") != "non_standard":
+        return block
+    inner = block.get("value")
     return inner if isinstance(inner, dict) else block

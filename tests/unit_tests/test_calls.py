@@ -70,8 +70,8 @@ def test_block_answers(kind: str, key: str) -> None:
     wrapped = {"type": "non_standard", "value": block}
     assert answers_of(HumanMessage([block, TEXT, "text", wrapped])) == {0: "c", 3: "c"}
     assert answers_of(HumanMessage([block | {key: ""}])) == {}
-    assert only_answers(HumanMessage([block, wrapped]))
-    assert not only_answers(HumanMessage([block, TEXT]))
+    assert only_answers(HumanMessage([block, wrapped])) is True
+    assert only_answers(HumanMessage([block, TEXT])) is False
 
 
 def test_tool_calls() -> None:
