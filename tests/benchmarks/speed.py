@@ -30,7 +30,7 @@ INVOKE, TRIM_INVOKE = "invoke", "trim_invoke"
 CAPTION = (
     f"About {KEPT} messages kept of histories of growing length: the median time of a call, and in "
     "parentheses the least. `reduce` is a `MentorChatReducer`'s, built once; `reduce_messages` "
-    "builds and checks one for each call. The bare walk is a loop that looks back over the same "
+    "takes its budget with each call. The bare walk is a loop that looks back over the same "
     "window and does nothing else."
 )
 
