@@ -7,6 +7,7 @@ is the rule's business; each is a list that could be sent.
 import functools
 import inspect
 import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -46,33 +47,51 @@ class Meter:
     count: Callable[[Any], Any]
     name: str
     one_by_one: bool
-    """Whether it counts one message, so that a list costs the sum of its messages."""
+    """Whether a list costs the sum of its messages."""
+    takes_lists: bool = True
+    """Whether it is given a list, or one message."""
 
     def __call__(self, messages: Sequence[BaseMessage]) -> float:
         """Count the tokens of `messages`."""
         if not messages:
             return 0
-        if self.one_by_one:
-            return sum(map(self._number, messages))
-        return self._number(list(messages))
+        if self.takes_lists:
+            return self._count(list(messages))
+        return sum(map(self._count, messages))
 
-    def _number(self, counted: object) -> float:
+    def one(self, message: BaseMessage) -> float:
+        """Count the tokens of one message."""
+        return self._count([message] if self.takes_lists else message)
+
+    def each(self, messages: Sequence[BaseMessage]) -> list[float]:
+        """Count the tokens of each message, all in one go."""
+        counted = ([message] for message in messages) if self.takes_lists else messages
+        try:
+            numbers = list(map(self.count, counted))
+        except Exception as error:
+            raise self._failed(error) from error
+        return list(map(self._checked, numbers))
+
+    def _count(self, counted: object) -> float:
         try:
             tokens = self.count(counted)
         except Exception as error:
-            msg = f"token_counter {self.name} raised {type(error).__name__}: {error}"
-            raise ValueError(msg) from error
+            raise self._failed(error) from error
+        return self._checked(tokens)
+
+    def _checked(self, tokens: Any) -> float:
+        if type(tokens) is int and tokens >= 0:  # nearly always, and quick to see
+            return tokens
         if isinstance(tokens, bool) or not isinstance(tokens, (int, float)) or not tokens >= 0:
             msg = f"token_counter {self.name} must return a number of tokens, got {tokens!r}."
             raise ValueError(msg)
         return tokens
 
+    def _failed(self, error: Exception) -> ValueError:
+        return ValueError(f"token_counter {self.name} raised {type(error).__name__}: {error}")
 
-def _approximately(message: BaseMessage) -> int:
-    return count_tokens_approximately([message])
 
-
-APPROXIMATE: Final = Meter(_approximately, "'approximate'", one_by_one=True)
+APPROXIMATE: Final = Meter(count_tokens_approximately, "'approximate'", one_by_one=True)
 
 
 def meter(token_counter: TokenCounter) -> Meter:
@@ -92,7 +111,8 @@ def meter(token_counter: TokenCounter) -> Meter:
     if isinstance(token_counter, CountsTokens):
         return Meter(token_counter.get_num_tokens_from_messages, name, one_by_one=False)
     if callable(token_counter):
-        return Meter(token_counter, name, one_by_one=_takes_one_message(token_counter))
+        one = _takes_one_message(token_counter)
+        return Meter(token_counter, name, one_by_one=one, takes_lists=not one)
     msg = (
         "token_counter must be 'approximate', a callable on a list of messages or on one "
         f"message, or a model with get_num_tokens_from_messages; got {token_counter!r}."
@@ -116,26 +136,33 @@ def _takes_one_message(counter: Callable[..., Any]) -> bool:
     )
 
 
-class Budget(NamedTuple):
-    """The most that a window may hold; what is not set is infinite."""
+UNLIMITED: Final = sys.maxsize
+"""More messages or turns than there can be."""
 
-    messages: float = math.inf
+
+class Budget(NamedTuple):
+    """The most that a window may hold."""
+
+    messages: int = UNLIMITED
     """Messages, the system message not counted."""
-    turns: float = math.inf
+    turns: int = UNLIMITED
     tokens: float = math.inf
     """Tokens of all that is returned, the system message too."""
     meter: Meter | None = None
     """What counts the tokens, where they are limited."""
 
-    def allows(self, messages: float, turns: float, tokens: float) -> bool:
-        """Tell whether a window of that size is within the budget."""
-        return messages <= self.messages and turns <= self.turns and tokens <= self.tokens
+    def exceeded(self, messages: int, tokens: float) -> str:
+        """Say which limits a window of one turn is over and by how much, or nothing."""
+        sizes = ((messages, self.messages, "messages"), (tokens, self.tokens, "tokens"))
+        return " and ".join(
+            f"{n:,.15g} {unit} where {most:,.15g} fit" for n, most, unit in sizes if n > most
+        )
 
     def scaled(self, share: float) -> "Budget":
         """Return the low-water mark: every budget times `share`, and at least 1."""
 
-        def scale(limit: float) -> float:
+        def scale(limit: float) -> int:
             # The addend keeps 50 * 0.58 from becoming 28, which is 29 to everyone but a float.
-            return limit if limit == math.inf else max(1, math.floor(limit * share + 1e-9))
+            return UNLIMITED if limit >= UNLIMITED else max(1, math.floor(limit * share + 1e-9))
 
         return Budget(scale(self.messages), scale(self.turns), scale(self.tokens), self.meter)

@@ -1,19 +1,21 @@
 """The fold: `trim_to`, a window whose start stays put from one cut to the next.
 
-A strict rule cuts at nearly every call once a thread is full, and each cut changes the
-prefix that a provider has cached. Here the history may grow to the budget, is then cut to a
-share of it, and may grow again. There is still no memory: what a trimmer with memory would
-hold is found by going through the history from its start.
+A strict rule cuts at nearly every call once a thread is full, and each cut changes the prompt
+that a provider has cached. Here the history grows to the budget, is cut to a share of it, and
+grows again. There is still no memory: what a trimmer with memory would hold is found by going
+through the history from its start, from one overflow to the next.
 """
 
 from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
-from langchain_mentor_reducer.budget import Budget
-from langchain_mentor_reducer.calls import Call, answers_of, calls_of
-from langchain_mentor_reducer.rule import Cut, Overflow, Rule
-from langchain_mentor_reducer.turns import StartsTurn, is_answer, is_question, is_system, role_of
+from langchain_mentor_reducer.budget import UNLIMITED, Budget
+from langchain_mentor_reducer.outline import Outline
+from langchain_mentor_reducer.rule import Held, History, Overflow, less_stranded, narrow
+from langchain_mentor_reducer.tokens import Sums
+from langchain_mentor_reducer.turns import StartsTurn
+from langchain_mentor_reducer.window import Cut
 
 
 def fold(
@@ -23,13 +25,12 @@ def fold(
     *,
     overflow: Overflow = "trim",
     starts_turn: StartsTurn | None = None,
-    written: bool = False,
 ) -> Cut:
     """Cut to a share of the budget, but only where the history grew over the budget.
 
     ```python
     from langchain_core.messages import HumanMessage
-    from langchain_mentor_reducer.budget import Budget
+    from langchain_mentor_reducer.budget import UNLIMITED, Budget
     from langchain_mentor_reducer.fold import fold
 
     history = [HumanMessage(f"{n}?") for n in range(1, 8)]
@@ -37,53 +38,47 @@ def fold(
     assert starts == [0, 0, 0, 0, 3, 3, 3]
     ```
 
-    The window is looked at before every message that is not an answer, for there a model may
-    have been called, and at the end. `overflow` warns or raises for the end alone. The other
+    It is looked at before every message that is not an answer, for there a model may have been
+    called, and at the end. `overflow` warns or raises for the end alone. An answer that comes
+    late, after its call was cut, is counted until the end and taken out there. The other
     arguments and the errors are those of `langchain_mentor_reducer.rule.cut`.
     """
-    rule = Rule(messages, budget, starts_turn=starts_turn, written=written)
-    first_made: dict[Call, int] = {}
-    last_made: dict[Call, int] = {}
-    rule.first_made = first_made
+    outline, end = Outline(messages, starts_turn), len(messages)
+    tokens = Sums(messages, budget.meter, outline.system) if budget.meter else None
+    history = History(messages, outline, outline.system, budget, tokens)
     target = budget.scaled(share)
-    held = Cut()
-    size, turns, tokens = 0, 0, 0.0
-    for i, message in enumerate(messages):
-        if not is_answer(message) and not budget.allows(size, turns, tokens):
-            quiet: Overflow = "trim" if overflow == "error" else overflow
-            held = rule.apply(held, i, target, quiet)
-            size, turns, tokens = _measure(rule, held, i)
-        if rule.system is None and is_system(message):
-            rule.system = i
-            held = held._replace(system=i)
-            tokens += rule.tokens_at(held, i)
-            continue
-        for call in calls_of(message):
-            first_made.setdefault(call, i)
-            last_made[call] = i
-        if role_of(message) in {"result", "user"}:
-            # A call that is held stands behind the start; an earlier one is gone.
-            unpaired = [
-                (i, part, call)
-                for part, call in answers_of(message).items()
-                if last_made.get(call, -1) < held.start
-            ]
-            late = frozenset(part for _, part in rule.lost(unpaired, held.start))
-            if late:
-                held = held._replace(stranded={**held.stranded, i: late})
-        if held.left(messages, i) is not None:
-            size += 1
-            turns += turns == 0 or is_question(message, starts_turn)
-            tokens += rule.tokens_at(held, i)
-    if budget.allows(size, turns, tokens):
-        return held._replace(overflowed=False)
-    return rule.apply(held, len(messages), target, overflow)
+    quiet: Overflow = "trim" if overflow == "error" else overflow
+    held = Held(None, 0)
+    at = outline.next_call(_over(history, outline, held))
+    while at < end:
+        held = narrow(history, held, at, target, quiet)
+        start = outline.next_call(held.start)
+        if start > held.start:  # the call of these answers, right before them, was cut
+            held = Held(held.question, start)
+        over = _over(history, outline, held)
+        at = outline.next_call(over if over > at else at + 1)
+    if at == end:
+        held = narrow(history, held, end, target, overflow)
+    else:
+        held = held._replace(overflowed=False)
+    return less_stranded(history, held)
 
 
-def _measure(rule: Rule, held: Cut, end: int) -> tuple[int, int, float]:
-    """Measure what is held before `end` in messages, turns and tokens."""
-    kept = [i for i in held.indices(end) if held.left(rule.messages, i) is not None]
-    asking = [is_question(rule.messages[i], rule.starts_turn) for i in kept]
-    turns = sum(asking) + (asking[:1] == [False])  # a preamble is a turn without a question
-    tokens = sum(rule.tokens_at(held, i) for i in kept)
-    return len(kept), turns, rule.tokens_at(held, held.system) + tokens
+def _over(history: History, outline: Outline, held: Held) -> int:
+    """Find the first end up to which what is held and what follows is over the budget."""
+    question, start, _ = held
+    budget, system, over = history.budget, history.system, UNLIMITED
+    asked = question is not None
+    if budget.messages < UNLIMITED:
+        over = start + budget.messages + 1 - asked
+        if system is not None and start <= system < over:
+            over += 1
+    if budget.turns < UNLIMITED:
+        over = min(over, outline.over(budget.turns, start, asked=asked))
+    if isinstance(history.tokens, Sums):
+        find, room = history.tokens.over, budget.tokens - history.beside(question, 0)
+        by_tokens = find(start, room)
+        if system is not None and system < by_tokens:
+            by_tokens = max(system + 1, find(start, room - history.tokens.of_system))
+        over = min(over, by_tokens)
+    return over

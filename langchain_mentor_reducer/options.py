@@ -7,8 +7,7 @@ built. `ReducerOptions` holds them for the faces that are pydantic models.
 import difflib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from math import inf
+from functools import cached_property, partial
 from typing import Annotated, Any, Self, TypedDict, cast
 
 from langchain_core.messages import (
@@ -26,10 +25,11 @@ from pydantic import (
     model_validator,
 )
 
-from langchain_mentor_reducer.budget import Budget, TokenCounter, meter
+from langchain_mentor_reducer.budget import UNLIMITED, Budget, TokenCounter, meter
 from langchain_mentor_reducer.fold import fold
-from langchain_mentor_reducer.rule import Cut, Overflow, cut
+from langchain_mentor_reducer.rule import Overflow, cut
 from langchain_mentor_reducer.turns import NotAMessageError, StartsTurn
+from langchain_mentor_reducer.window import Cut
 
 logger = logging.getLogger(__name__)
 
@@ -141,8 +141,12 @@ class ReducerOptions(BaseModel):
     def budget(self) -> Budget:
         """The budgets, as the rule takes them."""
         counts = None if self.max_tokens is None else meter(self.token_counter)
-        limits = (self.max_messages or inf, self.max_turns or inf, self.max_tokens or inf)
-        return Budget(*limits, counts)
+        return Budget(
+            self.max_messages or UNLIMITED,
+            self.max_turns or UNLIMITED,
+            self.max_tokens or UNLIMITED,
+            counts,
+        )
 
     def decide(
         self, messages: MessagesInput, *, written: bool = False
@@ -157,10 +161,12 @@ class ReducerOptions(BaseModel):
         """
         history = _history(messages)
         try:
-            decision = self._cut(history, written=written)
+            decision = self._cut(history)
         except NotAMessageError:
             history = convert_to_messages(history)
-            decision = self._cut(history, written=written)
+            decision = self._cut(history)
+        if written:
+            decision = decision.less_orphans(history, self.starts_turn)
         if decision.overflowed:
             logger.warning(
                 "The newest step does not fit beside its question (overflow=%r, %s).",
@@ -178,23 +184,9 @@ class ReducerOptions(BaseModel):
         }
         return {name: limit for name, limit in limits.items() if limit is not None}
 
-    def _cut(self, history: Sequence[BaseMessage], *, written: bool) -> Cut:
-        if self.trim_to < 1:
-            return fold(
-                history,
-                self.budget,
-                self.trim_to,
-                overflow=self.overflow,
-                starts_turn=self.starts_turn,
-                written=written,
-            )
-        return cut(
-            history,
-            self.budget,
-            overflow=self.overflow,
-            starts_turn=self.starts_turn,
-            written=written,
-        )
+    def _cut(self, history: Sequence[BaseMessage]) -> Cut:
+        decide = partial(fold, share=self.trim_to) if self.trim_to < 1 else cut
+        return decide(history, self.budget, overflow=self.overflow, starts_turn=self.starts_turn)
 
 
 def _history(messages: MessagesInput) -> list[BaseMessage]:

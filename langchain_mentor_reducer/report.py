@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, NamedTuple
 from langchain_core.messages import BaseMessage
 
 from langchain_mentor_reducer.budget import Meter
-from langchain_mentor_reducer.rule import Cut
 from langchain_mentor_reducer.turns import StartsTurn, is_question
+from langchain_mentor_reducer.window import Cut
 
 Reason = Literal[
     "system message",

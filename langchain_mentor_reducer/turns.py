@@ -33,10 +33,10 @@ class NotAMessageError(TypeError):
     """Something in the list is not a `BaseMessage` yet; faces convert and try again."""
 
 
-Role = Literal["system", "user", "ai", "result", "other", "chat", "removal", "none"]
+Role = Literal["system", "user", "ai", "result", "other", "chat", "deletion", "none"]
 """What a message is to the rule. A `"result"` is a `ToolMessage` or a `FunctionMessage`; a
 `"chat"` says itself, in its `role` field, what it is; an `"other"` lives and dies with its
-turn; a `"removal"` may not stand in a history, and a `"none"` is no message yet."""
+turn; a `"deletion"` may not stand in a history, and a `"none"` is no message yet."""
 
 
 _BASES: Final[tuple[tuple[type, Role], ...]] = (
@@ -46,7 +46,7 @@ _BASES: Final[tuple[tuple[type, Role], ...]] = (
     (ToolMessage, "result"),
     (FunctionMessage, "result"),
     (ChatMessage, "chat"),
-    (RemoveMessage, "removal"),
+    (RemoveMessage, "deletion"),
     (BaseMessage, "other"),
     (object, "none"),
 )
@@ -56,22 +56,15 @@ class _Roles(dict[type, Role]):
     """The role of each class, found once: `isinstance` on a message is slow."""
 
     def __missing__(self, cls: type) -> Role:
-        role: Role = next(role for base, role in _BASES if issubclass(cls, base))
-        if role not in {"system", "chat", "none"}:
-            _NEVER_SYSTEM.add(cls)
-        if role not in {"user", "chat", "removal", "none"}:
-            _NEVER_USER.add(cls)
-        if role not in {"ai", "removal", "none"}:
-            _NEVER_AI.add(cls)
-        self[cls] = role
-        return role
+        self[cls] = next(role for base, role in _BASES if issubclass(cls, base))
+        return self[cls]
 
 
-_NEVER_SYSTEM: Final[set[type]] = set()
-_NEVER_USER: Final[set[type]] = set()
-_NEVER_AI: Final[set[type]] = set()
 ROLES: Final = _Roles()
 """The role of a class; `role_of` gives that of a message."""
+
+_UNSURE: Final[tuple[Role, ...]] = ("chat", "deletion", "none")
+"""Roles of classes whose messages have another, or are refused."""
 
 _CHAT_ROLES: Final[dict[str, Role]] = {
     "system": "system",
@@ -89,7 +82,7 @@ def role_of(message: BaseMessage) -> Role:
         NotAMessageError: It is no message at all.
     """
     role = ROLES[type(message)]
-    if role in {"removal", "none"}:
+    if role in {"deletion", "none"}:
         _refuse(message)
     return _role_of_chat(message) if role == "chat" else role
 
@@ -130,44 +123,60 @@ def first_system(messages: Sequence[BaseMessage]) -> int | None:
     """
     if messages and is_system(messages[0]):
         return 0
-    if _NEVER_SYSTEM.issuperset(map(type, messages)):
+    if {"system", "chat", "none"}.isdisjoint(_roles(messages)):
         return None
     return next((i for i, m in enumerate(messages) if is_system(m)), None)
+
+
+def check(messages: Sequence[BaseMessage]) -> None:
+    """Refuse what may not stand in a history.
+
+    Raises:
+        ValueError: A `RemoveMessage` is among the messages.
+        NotAMessageError: Something is no message at all.
+    """
+    if not {"deletion", "none"}.isdisjoint(_roles(messages)):
+        for message in messages:
+            role_of(message)
 
 
 def questions(
     messages: Sequence[BaseMessage], start: int, end: int, starts_turn: StartsTurn | None
 ) -> Iterator[int]:
     """Find the questions in `messages[start:end]`, newest first."""
-    for i in _backwards(messages, start, end, _NEVER_USER):
+    for i in _backwards(messages, start, end, "user"):
         if is_question(messages[i], starts_turn):
             yield i
 
 
 def steps(messages: Sequence[BaseMessage], start: int, end: int) -> Iterator[int]:
     """Find where the steps of `messages[start:end]` begin, newest first."""
-    for i in _backwards(messages, start, end, _NEVER_AI):
+    for i in _backwards(messages, start, end, "ai"):
         if role_of(messages[i]) == "ai":
             yield i
 
 
-def _backwards(
-    messages: Sequence[BaseMessage], start: int, end: int, never: set[type]
-) -> Iterator[int]:
-    """Go back over the messages whose class is not among `never`.
+def _backwards(messages: Sequence[BaseMessage], start: int, end: int, role: Role) -> Iterator[int]:
+    """Go back over the messages that may have the role.
 
-    Blocks of other classes are passed over whole. The blocks double, so a short search
-    stays short and a long one runs at C speed.
+    Blocks without one are passed over whole. The blocks double, so a short search stays
+    short and a long one runs at C speed.
     """
+    wanted = {role, *_UNSURE}
     size = 64
     while end > start:
         low = max(start, end - size)
-        if not never.issuperset(map(type, messages[low:end])):
+        if not wanted.isdisjoint(_roles(messages[low:end])):
             for i in range(end - 1, low - 1, -1):
-                if type(messages[i]) not in never:
+                if ROLES[type(messages[i])] in wanted:
                     yield i
         end = low
         size = min(2 * size, 4096)
+
+
+def _roles(messages: Sequence[BaseMessage]) -> set[Role]:
+    """Find which roles the classes of `messages` have, at C speed."""
+    return {ROLES[cls] for cls in set(map(type, messages))}
 
 
 def is_system(message: BaseMessage) -> bool:

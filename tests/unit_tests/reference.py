@@ -49,7 +49,10 @@ Readings, where the rule can be read in more than one way:
   one's too. Whether the newest turn is cut, and whether it overflows, is decided by the budgets in
   full.
 - In a fold, `overflow="error"` acts as `"trim"` at every point but the last.
-- In a fold, an answer whose call was cut before it came is never taken in, and never counted.
+- In a fold, what is held is counted as it stands, with the answers that lost their call. They go
+  in the end, from the window that is returned.
+- In a fold, a tail that a cut leaves before the end does not begin with answers: their call stood
+  right before them.
 - In a fold, the points lie before every message that is not an answer, system messages among them.
   A `ChatMessage` with role `tool` is not an answer.
 - A `RemoveMessage` is refused wherever it stands, since this reading walks over everything.
@@ -61,6 +64,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Any, Literal, NamedTuple
 
 from langchain_core.messages import (
@@ -219,6 +223,8 @@ class _Reader:
         self.count = count
         self.starts_turn = starts_turn
         self.calls = pairs(history)
+        self.folding = False
+        self.looks_on = False
 
     def question(self, position: int) -> bool:
         message = self.history[position]
@@ -268,7 +274,10 @@ class _Reader:
             return True
         tokens = 0
         for part in [self.system(window), *parts]:
-            standing = [self.standing(position, window) for position in part]
+            standing = [
+                self.history[position] if self.folding else self.standing(position, window)
+                for position in part
+            ]
             sent = [message for message in standing if message is not None]
             tokens += self.count(sent) if sent else 0
         return tokens <= budgets.tokens
@@ -293,7 +302,8 @@ class _Reader:
             rest = [position for turn in kept for position in turn]
         else:
             rest = self.cut(turns[-1], self.system(held), full, aim, overflow)
-        return self.without_stranded([*self.system(held), *rest])
+        window = [*self.system(held), *rest]
+        return window if self.folding else self.without_stranded(window)
 
     def cut(
         self, turn: list[int], system: list[int], full: _Budgets, aim: _Budgets, overflow: Overflow
@@ -319,6 +329,8 @@ class _Reader:
         tail = next((run for run in runs if fits(aim, run)), [])
         if not overflows and len(tail) < len(step):
             tail = step
+        if self.looks_on:
+            tail = list(dropwhile(lambda position: is_answer(self.history[position]), tail))
         return [*question, *tail]
 
     def fold(self, full: _Budgets, share: float, overflow: Overflow) -> list[int]:
@@ -329,13 +341,15 @@ class _Reader:
         ]
         held: list[int] = []
         taken = 0
+        self.folding = True
         for point in [*points, end]:
-            held = self.without_stranded([*held, *range(taken, point)])
+            held = [*held, *range(taken, point)]
             taken = point
             if self.over(full, held):
-                here: Overflow = "trim" if overflow == "error" and point < end else overflow
+                self.looks_on = point < end
+                here: Overflow = "trim" if overflow == "error" and self.looks_on else overflow
                 held = self.reduce(held, full, full.scaled(share), here)
-        return held
+        return self.without_stranded(held)
 
 
 def reference(

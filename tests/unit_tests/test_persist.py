@@ -141,7 +141,8 @@ def _late(history: History, moves: list[tuple[int, int]]) -> History:
 
 
 MOVES = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6)), max_size=3)
-HISTORIES = st.builds(_late, well_formed(pending=False, with_ids=True), MOVES)
+PROMPT = well_formed(pending=False, with_ids=True)
+HISTORIES = st.builds(_late, PROMPT, MOVES)
 
 
 class Call:
@@ -191,11 +192,11 @@ def unpaired(window: History, history: History) -> list[BaseMessage]:
     return found
 
 
-@given(history=HISTORIES, options=budgets(trim_to=True))
+@given(history=PROMPT, options=budgets(trim_to=True))
 def test_persist_equals_view_with_a_low_water_mark(
     history: History, options: dict[str, Any]
 ) -> None:
-    """With `trim_to`, writing back on every call shows the model what reducing all of it shows."""
+    """With `trim_to` and no late result, writing back shows the model what reducing all shows."""
     for made in calls(history, {"trim_to": 0.6} | options):
         event(f"cut: {bool(made.cut.leaving)}")
         assert made.cut.window == made.view

@@ -290,30 +290,35 @@ def test_well_formed_stays_well_formed(history: History, options: Options) -> No
     assert set(unanswered_calls(reduced)) <= set(unanswered_calls(history))
 
 
-class TestWritten:
-    """In a state that cuts are written to, a missing call was cut by an earlier one."""
+@pytest.mark.parametrize("trim_to", [1, 0.5])
+@pytest.mark.parametrize(
+    ("history", "kept"),
+    [
+        ([ask(), say(), result("a"), say()], [0, 1, 3]),
+        ([result("a"), say(), ask()], [0, 1, 2]),
+        ([ask(), say(), blocks(TEXT)], [0, 1, 2]),
+    ],
+    ids=["behind a question", "before any question", "no answer"],
+)
+def test_state_that_cuts_are_written_to(history: History, kept: list[int], trim_to: float) -> None:
+    """There a call that is missing behind a question was cut before, and its answers go."""
+    reducer = MentorChatReducer(9, trim_to=trim_to)
+    assert reducer.decide(history, written=True)[1].of(history) == [history[i] for i in kept]
+    assert reducer.decide(history)[1].of(history) == history
 
-    def test_behind_a_question(self) -> None:
-        """A result behind a question whose call is missing goes, even where all fits."""
-        history = [ask(), say(), result("a"), say()]
-        assert cut(history, Budget(9), written=True).of(history) == [*history[:2], history[3]]
-        assert cut(history, Budget(9)).of(history) == history
 
-    def test_before_any_question(self) -> None:
-        """A result that no question precedes was sent alone on purpose."""
-        history = [result("a"), say(), ask()]
-        assert cut(history, Budget(9), written=True).of(history) == history
+def test_cut_turn_in_a_state_that_cuts_are_written_to() -> None:
+    """What is left of a cut turn loses such answers, too."""
+    history = [ask(), result("a"), say(), say()]
+    _, decision = MentorChatReducer(3).decide(history, written=True)
+    assert decision.of(history) == [history[0], *history[2:]]
 
-    def test_in_a_question(self) -> None:
-        """A question loses the answer whose call is missing, and asks the rest."""
-        history = [ask(), say(), blocks(tool_result("a"), TEXT)]
-        kept = cut(history, Budget(9), written=True).of(history)
-        assert kept == [*history[:2], blocks(TEXT)]
 
-    def test_in_a_cut_turn(self) -> None:
-        """A cut of the newest turn removes such a result too."""
-        history = [ask(), result("a"), say(), say()]
-        assert cut(history, Budget(3), written=True).of(history) == [history[0], *history[2:]]
+def test_question_in_a_state_that_cuts_are_written_to() -> None:
+    """A question loses the answer whose call is missing, and asks the rest."""
+    history = [ask(), say(), blocks(tool_result("a"), TEXT)]
+    _, decision = MentorChatReducer(9).decide(history, written=True)
+    assert decision.of(history) == [*history[:2], blocks(TEXT)]
 
 
 def test_cost_does_not_grow_with_what_is_dropped() -> None:

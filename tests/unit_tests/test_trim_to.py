@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from langchain_mentor_reducer import MentorChatReducer, reduce_messages
-from langchain_mentor_reducer.budget import Budget
-from langchain_mentor_reducer.fold import fold
 from tests.unit_tests.corners import ask, call, letters, letters_of, result, say, system
 from tests.unit_tests.histories import any_history, budgets, growing
 from tests.unit_tests.reference import is_answer, is_system, newest_question
@@ -276,22 +274,6 @@ def test_model_answers_nothing() -> None:
     assert reduce_messages([*history, ask()], max_messages=4, trim_to=0.8) == [*history[4:], ask()]
 
 
-class TestWritten:
-    """In a state that cuts are written to, a missing call was cut by an earlier one."""
-
-    def test_behind_a_question(self) -> None:
-        """A result behind a question whose call is missing goes, and only in such a state."""
-        history: History = [ask(), say(), result("a"), say()]
-        kept = fold(history, Budget(9), 0.5, written=True).of(history)
-        assert kept == [*history[:2], history[3]]
-        assert fold(history, Budget(9), 0.5).of(history) == history
-
-    def test_what_is_no_answer(self) -> None:
-        """A block that answers nothing stays."""
-        history: History = [ask(), say(), HumanMessage([{"type": "text", "text": "And then?"}])]
-        assert fold(history, Budget(9), 0.5, written=True).of(history) == history
-
-
 # --- What it costs -------------------------------------------------------------------------------
 
 
@@ -361,7 +343,7 @@ def test_one_linear_pass(
     """Twice the history is twice the work, counted in function calls."""
     options = options | {"trim_to": 0.6, "overflow": overflow}
     small, large = work(history(200), options), work(history(400), options)
-    assert small > 400
+    assert small > 50
     assert large < 2.2 * small
 
 
