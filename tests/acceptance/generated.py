@@ -4,11 +4,11 @@ Most are well formed. The rest have one or two things wrong that real histories 
 validator that overlooks such a thing accepts the input, and then has to accept the output.
 """
 
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.acceptance import shapes
 from tests.acceptance.corpus import History, with_ids
+from tests.unit_tests.histories import drawn
 
 
 @st.composite
@@ -69,19 +69,4 @@ HISTORIES = st.one_of(well_formed(), well_formed(), flawed())
 
 def histories(count: int) -> list[History]:
     """So many generated histories, the same ones on every run."""
-    found: list[str] = []
-
-    @settings(
-        max_examples=count,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(HISTORIES)
-    def collect(shape: str) -> None:
-        found.append(shape)
-
-    collect()
-    return [with_ids(shapes.messages(shape)) for shape in found]
+    return [with_ids(shapes.messages(shape)) for shape in drawn(HISTORIES, count)]

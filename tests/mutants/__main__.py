@@ -26,10 +26,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, is_hypothesis_test, settings
+from hypothesis import Phase, example, given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
 from tests.mutants.mutants import mutants_of
+from tests.unit_tests.histories import drawing, drawn
 
 PACKAGE = "langchain_mentor_reducer"
 MODULES = ("calls", "turns", "rule", "fold")
@@ -54,31 +55,6 @@ MANY = 255
 """The highest status that a process can end with."""
 
 
-def drawing(number: int) -> settings:
-    """Draw so many examples, the same on every run."""
-    return settings(
-        max_examples=number,
-        database=None,
-        deadline=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-
-
-def drawn(strategy: st.SearchStrategy[Any]) -> list[Any]:
-    """Draw the examples that are compared."""
-    examples: list[Any] = []
-
-    @drawing(COMPARED)
-    @given(strategy)
-    def note(each: Any) -> None:
-        examples.append(each)
-
-    note()
-    return examples
-
-
 def drawn_cases() -> list[tuple[Any, Any, Any]]:
     """Draw histories and options, each with what the second reading keeps."""
     rule = importlib.import_module("tests.unit_tests.test_rule")
@@ -89,7 +65,7 @@ def drawn_cases() -> list[tuple[Any, Any, Any]]:
     return [
         (history, chosen, rule.outcome(rule.second_reading, history, chosen))
         for each in options
-        for history, chosen in drawn(st.tuples(rule.any_history(), each))
+        for history, chosen in drawn(st.tuples(rule.any_history(), each), COMPARED)
     ]
 
 

@@ -7,6 +7,7 @@ text says where it was made, so that no two messages of a history are equal by c
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
@@ -419,3 +420,31 @@ def budgets(
         .filter(lambda options: not mapping.keys().isdisjoint(options))
         .map(with_counter)
     )
+
+
+# --- Drawn once ----------------------------------------------------------------------------------
+
+
+def drawing(number: int) -> settings:
+    """Draw so many examples, the same on every run."""
+    return settings(
+        max_examples=number,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def drawn(strategy: st.SearchStrategy[Any], number: int) -> list[Any]:
+    """Draw so many examples and list them."""
+    examples: list[Any] = []
+
+    @drawing(number)
+    @given(strategy)
+    def note(each: Any) -> None:
+        examples.append(each)
+
+    note()
+    return examples
