@@ -5,51 +5,69 @@ import gzip
 import json
 import os
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from langchain_core.messages import convert_to_messages, messages_from_dict
+from langchain_core.messages import BaseMessage, convert_to_messages, messages_from_dict
 from pydantic import ValidationError
 
 from langchain_mentor_reducer.html import page
-from langchain_mentor_reducer.report import Reduction, Verdict
+from langchain_mentor_reducer.report import MARKS, Reduction, Verdict, fate
 from langchain_mentor_reducer.runnable import MentorChatReducer
+from langchain_mentor_reducer.shape import shape
 
 MAX_MESSAGES = 8
 """The budget where none is given: small enough to cut the conversation that is shipped."""
 
 
-class UnreadableError(Exception):
-    """The file holds no conversations; the text says why."""
+class RefusedError(Exception):
+    """What was asked for cannot be done; the text says why."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     given = vars(_parser().parse_args(arguments))
-    file, as_json, picture = given.pop("file"), given.pop("json"), given.pop("html")
+    file, form, picture = given.pop("file"), given.pop("form"), given.pop("html")
     options = {name: value for name, value in given.items() if value is not None}
     if options.keys().isdisjoint({"max_messages", "max_turns", "max_tokens"}):
         options["max_messages"] = MAX_MESSAGES
     try:
-        reducer = MentorChatReducer(**options)
-        reductions = [_reduce(reducer, *saved) for saved in _conversations(_read(file))]
-    except UnreadableError as error:
-        return _refuse(f"{file}: {error}" if file else str(error))
+        conversations = list(_conversations(file))
+        if form == "shape":
+            lines = [json.dumps(shape(messages)) for _, messages in conversations]
+        else:
+            reductions = _reduced(MentorChatReducer(**options), conversations)
+            lines = list((_json_lines if form == "json" else _text_lines)(reductions))
+            if picture:
+                with _refusing(f"{picture}: "):
+                    picture.write_text(page(reductions), "utf-8", errors="xmlcharrefreplace")
+    except RefusedError as error:
+        return _refuse(f"{error}")
     except ValidationError as error:
-        wrong = [": ".join([*map(str, e["loc"]), e["msg"]]) for e in error.errors()]
-        return _refuse("; ".join(wrong))
-    if picture:
-        try:
-            picture.write_text(page(reductions), "utf-8", errors="xmlcharrefreplace")
-        except OSError as error:
-            return _refuse(f"{picture}: {error.strerror}")
-    for line in _json_lines(reductions) if as_json else _text_lines(reductions):
-        print(line)
+        return _refuse(
+            "; ".join(": ".join([*map(str, e["loc"]), e["msg"]]) for e in error.errors())
+        )
+    print(*lines, sep="\n")
     return 0
+
+
+def _refuse(why: str) -> int:
+    print(" ".join(why.split()), file=sys.stderr)
+    return 2
+
+
+@contextmanager
+def _refusing(where: str) -> Iterator[None]:
+    """Make one line of whatever is wrong with a file."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with a file is one line
+        msg = f"{where}{getattr(error, 'strerror', None) or f'{type(error).__name__}: {error}'}"
+        raise RefusedError(msg) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,82 +83,61 @@ def _parser() -> argparse.ArgumentParser:
         "gzipped; messages as OpenAI-style dicts or as `messages_to_dict` writes them "
         "(default: a conversation that comes with the package)",
     )
-    parser.add_argument(
-        "--max-messages",
-        type=int,
-        metavar="N",
-        help=f"the most messages to keep (default, without another budget: {MAX_MESSAGES})",
-    )
-    parser.add_argument("--max-turns", type=int, metavar="N", help="the most turns to keep")
-    parser.add_argument("--max-tokens", type=int, metavar="N", help="the most tokens to keep")
+    for unit in ("messages", "turns", "tokens"):
+        default = f" (default, without another budget: {MAX_MESSAGES})" * (unit == "messages")
+        budget = f"the most {unit} to keep{default}"
+        parser.add_argument(f"--max-{unit}", type=int, metavar="N", help=budget)
     parser.add_argument("--overflow", choices=["trim", "keep", "error"])
     parser.add_argument("--trim-to", type=float, metavar="SHARE", help="how far a cut goes down")
     parser.add_argument("--html", type=Path, metavar="OUT", help="draw it as a page, too")
-    parser.add_argument("--json", action="store_true", help="a JSON object for each conversation")
+    form = parser.add_mutually_exclusive_group()
+    for name, text in (
+        ("json", "a JSON object for each conversation"),
+        ("shape", "the messages without their contents, for a bug report"),
+    ):
+        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=text)
     return parser
 
 
-def _refuse(why: str) -> int:
-    print(" ".join(why.split()), file=sys.stderr)
-    return 2
-
-
-def _read(file: Path | None) -> str:
+def _conversations(file: Path | None) -> Iterator[tuple[str, list[BaseMessage]]]:
+    """Read conversations, each with where it stands, for errors."""
+    name = f"{file}: " if file else ""
+    with _refusing(name):
+        data = (file or resources.files(__package__).joinpath("conversation.json")).read_bytes()
+        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
+    lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
     try:
-        if file is None:
-            return (
-                resources.files("langchain_mentor_reducer")
-                .joinpath("conversation.json")
-                .read_text("utf-8")
-            )
-        data = file.read_bytes()
-        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        msg = "not a text file in UTF-8"
-        raise UnreadableError(msg) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        msg = f"damaged gzip data: {error}"
-        raise UnreadableError(msg) from None
-    except OSError as error:
-        raise UnreadableError(error.strerror) from None
-
-
-def _conversations(text: str) -> Iterator[tuple[str, Any]]:
-    """Split a file into conversations, each with a name for errors."""
-    try:
-        yield "", _parse(text)
-    except UnreadableError:
-        lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
-        if len(lines) < 2:  # noqa: PLR2004 - one line is no JSON Lines
-            raise
-        for number, line in lines:
-            yield f"line {number}: ", _parse(line, f"line {number} is ")
-
-
-def _parse(text: str, where: str = "") -> Any:
-    if not text.strip():
-        msg = "empty"
-        raise UnreadableError(msg)
-    try:
-        return json.loads(text)
+        yield name, _messages(name, json.loads(text))
     except (ValueError, RecursionError) as error:
-        msg = f"{where}not JSON: {error}"
-        raise UnreadableError(msg) from None
+        if len(lines) < 2:  # noqa: PLR2004 - one line is no JSON Lines
+            msg = f"{name}{f'not JSON: {error}' if lines else 'empty'}"
+            raise RefusedError(msg) from None
+        for number, line in lines:
+            where = f"{name}line {number}: "
+            with _refusing(where):
+                saved = json.loads(line)
+            yield where, _messages(where, saved)
 
 
-def _reduce(reducer: MentorChatReducer, where: str, saved: Any) -> Reduction:
+def _messages(where: str, saved: Any) -> list[BaseMessage]:
     if isinstance(saved, dict):
         saved = saved.get("messages")
     if not isinstance(saved, list) or not all(isinstance(m, dict) for m in saved):
         msg = f"{where}expected a list of messages, each a JSON object"
-        raise UnreadableError(msg)
-    try:
+        raise RefusedError(msg)
+    with _refusing(where):
         dumped = all(m.keys() >= {"type", "data"} for m in saved)
-        messages = messages_from_dict(saved) if dumped else convert_to_messages(saved)
-        return reducer.explain(messages)
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with a file is one line
-        msg = f"{where}{type(error).__name__}: {error}"
-        raise UnreadableError(msg) from None
+        return messages_from_dict(saved) if dumped else convert_to_messages(saved)
+
+
+def _reduced(
+    reducer: MentorChatReducer, conversations: list[tuple[str, list[BaseMessage]]]
+) -> list[Reduction]:
+    reductions = []
+    for where, messages in conversations:
+        with _refusing(where):
+            reductions.append(reducer.explain(messages))
+    return reductions
 
 
 def _text_lines(reductions: list[Reduction]) -> Iterator[str]:
@@ -162,7 +159,7 @@ def _text_lines(reductions: list[Reduction]) -> Iterator[str]:
 
 def _message_line(verdict: Verdict) -> str:
     message = verdict.message
-    mark = "-" if verdict.left is None else "+" if verdict.left is message else "~"
+    mark = MARKS[fate([verdict])]
     calls = "".join(f" {call['name']}()" for call in getattr(message, "tool_calls", []))
     text = " ".join(message.text.split())
     why = f"  [{verdict.reason}]" if mark != "+" else ""

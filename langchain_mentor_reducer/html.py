@@ -8,24 +8,15 @@ reads without its style, too: what was dropped is struck out, and says so in wor
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from importlib import resources
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 from xml.etree.ElementTree import Element, tostring
 
 from langchain_core.messages import AIMessage
 
 from langchain_mentor_reducer.calls import Call, answers_of, calls_of
-
-if TYPE_CHECKING:
-    from langchain_mentor_reducer.report import Reduction, Verdict
-
-_WORDS: Final = 120
-"""How much of a message is shown, in characters."""
-
-_NAME: Final = 40
-"""How much of a name is shown, in characters."""
+from langchain_mentor_reducer.report import Reduction, Verdict, fate
 
 _LONG: Final = 8
 """How many turns in a row, or messages of a turn, may share a fate before they fold."""
@@ -36,47 +27,47 @@ _SHOWN: Final = 3
 _DRAWN: Final = 100
 """How many of those, the newest, a fold holds: a thread may be too long for a page."""
 
-Notes = dict[int, list[Callable[[], Element]]]
-"""What the messages call and answer, by their index; made for those that are drawn."""
+_PAGE: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>What is kept of a chat history</title>
+<style>:root { color-scheme: light dark } body { margin: 0 }</style></head>
+<body><main><h1 class="lmr">What is kept of a chat history</h1>
+%s
+</main></body></html>
+"""
+
+_NOT_TEXT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters, and halves of characters: no page can hold them."""
+
+Notes = dict[int, list[Element]]
+"""What the messages call and answer, by their index."""
 
 
-def draw(reduction: "Reduction") -> str:
-    """Draw a reduction as one element that brings its style along."""
-    return _markup(_figure(reduction))
-
-
-def page(reductions: Iterable["Reduction"]) -> str:
+def page(reductions: Iterable[Reduction]) -> str:
     """Draw reductions as one document, one below the other."""
-    head = _tag(
-        "head",
-        _tag("meta", charset="utf-8"),
-        _tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        _tag("title", "What is kept of a chat history"),
-        _tag("style", ":root { color-scheme: light dark } body { margin: 0 }"),
-    )
-    title = _tag("h1", "What is kept of a chat history", class_="lmr")
-    body = _tag("body", _tag("main", title, *map(_figure, reductions)))
-    return f"<!doctype html>{_markup(_tag('html', head, body, lang='en'))}\n"
+    return _PAGE % "\n".join(map(draw, reductions))
 
 
-def _figure(reduction: "Reduction") -> Element:
+def draw(reduction: Reduction) -> str:
+    """Draw a reduction as one element that brings its style along."""
     before, after, notes = reduction.before, reduction.after, _notes(reduction.verdicts)
     messages = f"{after.messages:,} of {before.messages:,} messages"
     turns = f"{after.turns:,} of {before.turns:,} turns"
     bars = [_bar(name, used, reduction.limits[name]) for name, used in reduction.used.items()]
     overflow = _tag("div", "The newest step does not fit beside its question.", class_="note")
-    system = [[verdict] for verdict in reduction.verdicts if not verdict.turn]
-    rows = [_turn(turn, notes) for turn in system]
+    rows = [_turn([verdict], notes) for verdict in reduction.verdicts if not verdict.turn]
     rows += _folded(reduction.turns, "turns", lambda turn: _turn(turn, notes))
-    return _tag(
+    figure = _tag(
         "figure",
-        _tag("style", _STYLE),
+        _tag("style", resources.files(__package__).joinpath("html.css").read_text("utf-8")),
         _tag("figcaption", f"Kept {messages}, {turns}."),
         _tag("ul", *bars, class_="bars"),
         overflow if reduction.overflowed else "",
         _tag("ul", *rows, class_="turns"),
         class_="lmr",
     )
+    return tostring(figure, encoding="unicode", method="html")
 
 
 def _bar(name: str, used: float, limit: int) -> Element:
@@ -87,117 +78,93 @@ def _bar(name: str, used: float, limit: int) -> Element:
     return _tag("li", name, meter, f"{used:,.15g} of {limit:,}{over}", class_="bar")
 
 
-def _turn(turn: "Sequence[Verdict]", notes: Notes) -> Element:
-    fate, number = _fate(turn), turn[0].turn
-    explain = fate == "kept in part"
-    reasons = ", ".join(dict.fromkeys(verdict.reason for verdict in turn))
-    kept = f"{sum(verdict.left is not None for verdict in turn):,} of" if explain else ""
-    head = _tag(
-        "div",
-        _tag("b", f"Turn {number:,}" if number else "System message"),
-        _tag("span", fate, class_="fate"),
-        f"{reasons}," if fate == "dropped" else "",
-        kept,
-        f"{len(turn):,} message{'s' * (len(turn) > 1)}" if number else "",
-        class_="head",
-    )
+def _turn(turn: Sequence[Verdict], notes: Notes) -> Element:
+    became, number = fate(turn), turn[0].turn
+    name, said = f"Turn {number:,}", f"{len(turn):,} message{'s' * (len(turn) > 1)}"
+    if became == "dropped":
+        said = f"{', '.join(dict.fromkeys(verdict.reason for verdict in turn))}, {said}"
+    elif became == "kept in part":
+        said = f"{sum(verdict.left is not None for verdict in turn):,} of {said}"
+    if not number:
+        name, said = "System message", ""
+
+    def cell(verdicts: Sequence[Verdict]) -> Element:
+        return _cell(verdicts[0], notes, explain=became == "kept in part")
+
     # The question opens the row, whatever folds behind it.
-    question = _cell(turn[0], notes, explain=explain)
-    behind = _folded(
-        [[verdict] for verdict in turn[1:]],
-        "messages",
-        lambda cell: _cell(cell[0], notes, explain=explain),
+    cells = [cell(turn), *_folded([[verdict] for verdict in turn[1:]], "messages", cell)]
+    return _tag(
+        "li",
+        _tag("div", _tag("b", name), _tag("span", became, class_="fate"), said, class_="head"),
+        _tag("ul", *cells, class_="messages"),
+        class_=f"turn {became.split()[-1]}",
     )
-    cells = _tag("ul", question, *behind, class_="messages")
-    return _tag("li", head, cells, class_=f"turn {_CLASSES[fate]}")
 
 
-def _cell(verdict: "Verdict", notes: Notes, *, explain: bool) -> Element:
-    message, fate = verdict.message, _fate([verdict])
-    role = f"{message.type} {message.name or ''}"
-    words = _tag("span", _short(message.text, _WORDS), class_="words", dir="auto")
-    why = _tag("span", f"{fate}: {verdict.reason}", class_="why")
+def _cell(verdict: Verdict, notes: Notes, *, explain: bool) -> Element:
+    message, became = verdict.message, fate([verdict])
+    words = _tag("span", _short(message.text, 120), class_="words", dir="auto")
+    why = _tag("span", f"{became}: {verdict.reason}", class_="why")
+    role = _short(f"{message.type} {message.name or ''}", 40)
     return _tag(
         "li",
         _tag("span", f"{verdict.index}", class_="index"),
-        _tag("b", _short(role, _NAME), class_="role", dir="auto"),
-        _tag("del", words) if fate == "dropped" else words,
-        *(note() for note in notes.get(verdict.index, [])),
-        why if explain and fate != "kept" else "",
-        class_=f"cell {_CLASSES[fate]}",
+        _tag("b", role, class_="role", dir="auto"),
+        _tag("del", words) if became == "dropped" else words,
+        *notes.get(verdict.index, []),
+        why if explain and became != "kept" else "",
+        class_=f"cell {became.split()[-1]}",
     )
 
 
-def _fate(verdicts: "Sequence[Verdict]") -> str:
-    if all(verdict.left is verdict.message for verdict in verdicts):
-        return "kept"
-    return "kept in part" if any(verdict.left for verdict in verdicts) else "dropped"
-
-
 def _folded(
-    items: "Iterable[Sequence[Verdict]]",
-    name: str,
-    draw: "Callable[[Sequence[Verdict]], Element]",
+    items: Iterable[Sequence[Verdict]], name: str, draw: Callable[[Sequence[Verdict]], Element]
 ) -> Iterator[Element]:
     """Draw each item, the older ones of a long run with one fate in a fold."""
-    for fate, group in groupby(items, _fate):
+    for became, group in groupby(items, fate):
         run = list(group)
         older = run[:-_SHOWN] if len(run) > _LONG else []
         if older:
             most = f" (the newest {_DRAWN} are drawn)" if len(older) > _DRAWN else ""
-            summary = _tag("summary", f"{len(older):,} earlier {name}: {fate}{most}")
+            summary = _tag("summary", f"{len(older):,} earlier {name}: {became}{most}")
             drawn = _tag("ul", *map(draw, older[-_DRAWN:]), class_=name)
             yield _tag("li", _tag("details", summary, drawn), class_="fold")
         yield from map(draw, run[len(older) :])
 
 
-# --- Calls and results ---------------------------------------------------------------------------
-
-
-def _notes(verdicts: "Iterable[Verdict]") -> Notes:
+def _notes(verdicts: Iterable[Verdict]) -> Notes:
     """Number each call by the message that makes it, and find the call of each answer."""
     notes: Notes = defaultdict(list)
     made: dict[Call | None, tuple[str, str]] = {}
     for index, message in ((verdict.index, verdict.message) for verdict in verdicts):
-        if isinstance(message, AIMessage):
-            calls = list(_calls(message))
-            for place, (call, name, arguments) in enumerate(calls, 1):
-                number = f"{index}.{place}" if len(calls) > 1 else f"{index}"
-                made[call] = number, name
-                notes[index].append(partial(_note, "calls", number, name, arguments))
-        else:
+        if not isinstance(message, AIMessage):
             for answered in answers_of(message).values():
-                number, name = made.get(answered, ("a call that is not in this history", ""))
-                notes[index].append(partial(_note, "answers", number, name))
+                known = made.get(answered, ("a call that is not in this history", ""))
+                notes[index].append(_note("answers", *known))
+            continue
+        named = [*message.tool_calls, *message.invalid_tool_calls]
+        calls: list[tuple[Call | None, str, str]] = [
+            (call["id"], call["name"] or "", _arguments(call["args"])) for call in named
+        ]
+        ids = {id_ for id_, _, _ in calls}
+        others = [call for call in dict.fromkeys(calls_of(message)) if call not in ids]
+        calls += [(call, call if isinstance(call, str) else call[1], "") for call in others]
+        for place, (call, name, arguments) in enumerate(calls, 1):
+            number = f"{index}.{place}" if len(calls) > 1 else f"{index}"
+            made[call] = number, name
+            notes[index].append(_note("calls", number, f"{name}{arguments}"))
     return notes
 
 
-def _calls(message: AIMessage) -> Iterator[tuple[Call | None, str, object]]:
-    """Go through the calls of a message, each with the name and arguments it is known by."""
-    ids = set()
-    for call in (*message.tool_calls, *message.invalid_tool_calls):
-        ids.add(call["id"])
-        yield call["id"], call["name"] or "", call["args"] or ""
-    for other in dict.fromkeys(calls_of(message)):
-        if other not in ids:
-            yield other, other if isinstance(other, str) else other[1], None
-
-
-def _note(verb: str, number: str, name: str, arguments: object = None) -> Element:
+def _arguments(arguments: dict[str, Any] | str | None) -> str:
     if isinstance(arguments, dict):
         arguments = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
-    known = "" if arguments is None else f"({_short(f'{arguments}', _WORDS // 2)})"
-    call = f"{_short(name, _NAME)}{known}"
-    code = _tag("code", call, class_="code", dir="auto") if call else ""
+    return f"({arguments or ''})"
+
+
+def _note(verb: str, number: str, call: str) -> Element:
+    code = _tag("code", _short(call, 100), class_="code", dir="auto") if call else ""
     return _tag("span", verb, _tag("span", number, class_="number"), code, class_=verb)
-
-
-# --- Markup --------------------------------------------------------------------------------------
-
-_CLASSES: Final = {"kept": "kept", "kept in part": "part", "dropped": "dropped"}
-
-_NOT_TEXT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters, and halves of characters: no page can hold them."""
 
 
 def _short(text: str, width: int) -> str:
@@ -219,10 +186,3 @@ def _tag(name: str, /, *inside: Element | str, **attributes: str) -> Element:
         if isinstance(part, Element):
             tag.append(part)
     return tag
-
-
-def _markup(tag: Element) -> str:
-    return tostring(tag, encoding="unicode", method="html")
-
-
-_STYLE: Final = resources.files("langchain_mentor_reducer").joinpath("html.css").read_text("utf-8")

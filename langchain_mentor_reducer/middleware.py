@@ -8,14 +8,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 
 from langchain_mentor_reducer.budget import meter
 from langchain_mentor_reducer.options import Options
-from langchain_mentor_reducer.persist import (
-    OnDrop,
-    StateCut,
-    atell,
-    check_on_drop,
-    cut_state,
-    tell,
-)
+from langchain_mentor_reducer.persist import OnDrop, StateCut, check_on_drop, cut_state
 from langchain_mentor_reducer.runnable import MentorChatReducer
 
 try:
@@ -66,13 +59,11 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         persist: Whether to remove from the state what is not in the window, together with the
             model's answer: a failed call removes nothing. It bounds the agent's own state,
             not that of a parent graph.
-        on_drop: Called as `on_drop(messages, runtime)` before messages leave the state. If it
-            raises, none leaves. Retries and replays call it again: archive by message id.
+        on_drop: Told what is about to leave the state; see `OnDrop`.
         options: See `Options`. `overflow` is `"keep"` unless it is set.
 
     Raises:
-        ValueError: An option is wrong, misspelt, or no budget is set; `on_drop` stands
-            without `persist`.
+        ValueError: An option is wrong, or `on_drop` stands without `persist`.
     """
 
     def __init__(
@@ -111,7 +102,7 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 at odds.
         """
         cut = self._cut_state(request)
-        tell(self.on_drop, cut.leaving, request.runtime)
+        cut.tell(self.on_drop, request.runtime)
         return _response(handler(_narrowed(request, cut)), cut)
 
     async def awrap_model_call(
@@ -121,7 +112,7 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> Response:
         """Call the model with the window."""
         cut = self._cut_state(request)
-        await atell(self.on_drop, cut.leaving, request.runtime)
+        await cut.atell(self.on_drop, request.runtime)
         return _response(await handler(_narrowed(request, cut)), cut)
 
     def _cut_state(self, request: ModelRequest[Any]) -> StateCut:

@@ -8,35 +8,15 @@ from langgraph.runtime import get_runtime
 from pydantic import StrictBool, WithJsonSchema, model_validator
 
 from langchain_mentor_reducer.options import Options, ReducerOptions
-from langchain_mentor_reducer.persist import (
-    OnDrop,
-    StateCut,
-    atell,
-    check_on_drop,
-    cut_state,
-    tell,
-)
+from langchain_mentor_reducer.persist import OnDrop, StateCut, check_on_drop, cut_state
 from langchain_mentor_reducer.rule import Overflow
 
 
 class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOptions):
     """Bounds what the model sees: the most recent whole turns that fit.
 
-    In a graph of your own, one call in the model's node is all it takes:
-
-    ```python
-    from langchain_core.messages import AIMessage
-    from langchain_mentor_reducer import reduce_messages
-    from langgraph.graph import MessagesState
-
-
-    def call_model(state: MessagesState) -> dict[str, list[AIMessage]]:
-        window = reduce_messages(state["messages"], max_messages=50)
-        return {"messages": [model.invoke(window)]}
-    ```
-
-    As a node of its own it writes the window under a second key. Declare that key as a plain
-    list: LangGraph drops an undeclared one without a word.
+    It writes the window under a second key. Declare that key as a plain list: LangGraph drops
+    an undeclared one without a word.
 
     ```python
     from langchain_core.messages import AIMessage, HumanMessage
@@ -47,7 +27,8 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
     assert node.invoke({"history": history}) == {"window": history}
     ```
 
-    It fits `create_react_agent(..., pre_model_hook=MentorChatReducerNode(50))` as it is.
+    It fits `create_react_agent(..., pre_model_hook=MentorChatReducerNode(50))` as it is. In a
+    graph of your own you need no node: call `reduce_messages` where you call the model.
 
     Args:
         max_messages: The most messages to keep, the system message not counted.
@@ -56,13 +37,12 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
         output_messages_key: The key that the window is written to.
         persist: Whether to remove from the state what is not in the window. The history must
             be merged by `add_messages`.
-        on_drop: Called as `on_drop(messages, runtime)` before messages leave the state. If it
-            raises, none leaves. Retries and replays call it again: archive by message id.
+        on_drop: Told what is about to leave the state; see `OnDrop`.
         options: See `Options`. `overflow` is `"keep"` unless it is set.
 
     Raises:
-        pydantic.ValidationError: An option is wrong, misspelt, or no budget is set; the keys
-            are equal; `on_drop` stands without `persist`. It is a `ValueError`.
+        pydantic.ValidationError: An option is wrong, the keys are equal, or `on_drop` stands
+            without `persist`. It is a `ValueError`.
     """
 
     overflow: Overflow = "keep"
@@ -139,12 +119,12 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
 
     def _reduce(self, state: Any) -> dict[str, Any]:
         cut = self._cut_state(state)
-        tell(self.on_drop, cut.leaving, get_runtime())
+        cut.tell(self.on_drop, get_runtime())
         return self._update(cut)
 
     async def _areduce(self, state: Any) -> dict[str, Any]:
         cut = self._cut_state(state)
-        await atell(self.on_drop, cut.leaving, get_runtime())
+        await cut.atell(self.on_drop, get_runtime())
         return self._update(cut)
 
     def _cut_state(self, state: Any) -> StateCut:

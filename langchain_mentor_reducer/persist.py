@@ -18,7 +18,8 @@ from langgraph.types import Overwrite
 from langchain_mentor_reducer.options import MessagesInput, ReducerOptions
 
 OnDrop = Callable[[list[BaseMessage], Runtime[Any]], Any]
-"""Called with the messages that are about to leave and the graph's runtime; may be async."""
+"""Called as `on_drop(messages, runtime)` before messages leave the state; may be async. If it
+raises, none leaves. Retries and replays call it again: archive by message id."""
 
 
 class StateCut(NamedTuple):
@@ -42,6 +43,31 @@ class StateCut(NamedTuple):
             return Overwrite([*self.window, *answer])
         left = {message.id: message for message in self.window}
         return [left.get(m.id) or RemoveMessage(id=m.id) for m in self.leaving if m.id is not None]
+
+    def tell(self, on_drop: OnDrop | None, runtime: Runtime[Any]) -> None:
+        """Call `on_drop`, if anything leaves.
+
+        Raises:
+            TypeError: `on_drop` is async, and nobody is here to await it.
+        """
+        if on_drop is None or not self.leaving:
+            return
+        result = on_drop(self.leaving, runtime)
+        if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            msg = (
+                "on_drop is async: run the graph with ainvoke or astream, or give a plain function"
+            )
+            raise TypeError(msg)
+
+    async def atell(self, on_drop: OnDrop | None, runtime: Runtime[Any]) -> None:
+        """Call `on_drop`, if anything leaves: in a thread, for a plain function may wait there."""
+        if on_drop is None or not self.leaving:
+            return
+        result = await asyncio.to_thread(on_drop, self.leaving, runtime)
+        if inspect.isawaitable(result):
+            await result
 
 
 def cut_state(
@@ -86,28 +112,3 @@ def check_on_drop(on_drop: OnDrop | None, *, persist: bool) -> None:
     if on_drop is not None and not persist:
         msg = "on_drop is called when messages leave the state: set persist=True, or leave it out"
         raise ValueError(msg)
-
-
-def tell(on_drop: OnDrop | None, leaving: list[BaseMessage], runtime: Runtime[Any]) -> None:
-    """Call `on_drop`, if anything leaves.
-
-    Raises:
-        TypeError: `on_drop` is async, and nobody is here to await it.
-    """
-    if on_drop is None or not leaving:
-        return
-    result = on_drop(leaving, runtime)
-    if inspect.isawaitable(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        msg = "on_drop is async: run the graph with ainvoke or astream, or give a plain function"
-        raise TypeError(msg)
-
-
-async def atell(on_drop: OnDrop | None, leaving: list[BaseMessage], runtime: Runtime[Any]) -> None:
-    """Call `on_drop`, if anything leaves: in a thread, for a plain function may wait there."""
-    if on_drop is None or not leaving:
-        return
-    result = await asyncio.to_thread(on_drop, leaving, runtime)
-    if inspect.isawaitable(result):
-        await result

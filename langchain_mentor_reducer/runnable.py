@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import RunnableConfig, RunnableSerializable
 
+from langchain_mentor_reducer.html import draw
 from langchain_mentor_reducer.options import MessagesInput, Options, ReducerOptions
 from langchain_mentor_reducer.report import Reduction, report
 
@@ -111,6 +112,7 @@ class MentorChatReducer(
             meter=self.budget.meter,
             starts_turn=self.starts_turn,
             limits=self.limits(),
+            draw=draw,
         )
 
     def __call__(self, left: object, right: object) -> NoReturn:
