@@ -103,7 +103,9 @@ def _conversations(file: Path | None) -> Iterator[tuple[str, list[BaseMessage]]]
     """Read conversations, each with where it stands, for errors."""
     name = f"{file}: " if file else ""
     with _refusing(name):
-        data = (file or resources.files(__package__).joinpath("conversation.json")).read_bytes()
+        data = (
+            file or resources.files("langchain_mentor_reducer").joinpath("conversation.json")
+        ).read_bytes()
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
     lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
     try:

@@ -1,8 +1,7 @@
 """The reducer as a state channel: a bounded history that no node has to think of.
 
-LangGraph applies a plain reducer function to each write. The results of parallel tool calls
-are written one by one, and a cut between two of them would strand the second. A channel
-sees all writes of a superstep together, and so cuts once, behind them.
+LangGraph applies a plain reducer function to each write, and a cut between the results of
+two parallel calls would strand the second. A channel sees all writes of a superstep at once.
 """
 
 from collections.abc import Sequence

@@ -60,7 +60,10 @@ def draw(reduction: Reduction) -> str:
     rows += _folded(reduction.turns, "turns", lambda turn: _turn(turn, notes))
     figure = _tag(
         "figure",
-        _tag("style", resources.files(__package__).joinpath("html.css").read_text("utf-8")),
+        _tag(
+            "style",
+            resources.files("langchain_mentor_reducer").joinpath("html.css").read_text("utf-8"),
+        ),
         _tag("figcaption", f"Kept {messages}, {turns}."),
         _tag("ul", *bars, class_="bars"),
         overflow if reduction.overflowed else "",

@@ -56,9 +56,8 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     Args:
         max_messages: The most messages to keep. The system prompt is not counted.
         name: The name in the agent; two instances need two.
-        persist: Whether to remove from the state what is not in the window, together with the
-            model's answer: a failed call removes nothing. It bounds the agent's own state,
-            not that of a parent graph.
+        persist: Whether to remove what is not in the window from the agent's own state. It
+            goes when the model has answered: a failed call removes nothing.
         on_drop: Told what is about to leave the state; see `OnDrop`.
         options: See `Options`. `overflow` is `"keep"` unless it is set.
 
@@ -118,7 +117,7 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _cut_state(self, request: ModelRequest[Any]) -> StateCut:
         state = request.state["messages"]
         if self.persist:
-            _refuse_summaries(request)
+            _refuse_hidden(request)
         return cut_state(self._reducer_for(request), request.messages, state, persist=self.persist)
 
     def _reducer_for(self, request: ModelRequest[Any]) -> MentorChatReducer:
@@ -137,30 +136,24 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
 
 def _narrowed(request: ModelRequest[Any], cut: StateCut) -> ModelRequest[Any]:
-    if cut.window == request.messages:
-        return request
-    return request.override(messages=cast("list[AnyMessage]", cut.window))
+    same = cut.window == request.messages
+    return request if same else request.override(messages=cast("list[AnyMessage]", cut.window))
 
 
 def _response(response: ModelResponse[Any], cut: StateCut) -> Response:
     if not cut.leaving:
         return response
-    removals = cut.update(response.result)
-    return ExtendedModelResponse(response, Command(update={"messages": removals}))
+    update = {"messages": cut.update(response.result)}
+    return ExtendedModelResponse(response, Command(update=update))
 
 
-def _refuse_summaries(request: ModelRequest[Any]) -> None:
-    """Refuse to cut a state whose messages another middleware hides, or counts on by place.
-
-    deepagents' summarization is one: it keeps an index into the state's messages.
-    """
-    seen = {message.id for message in request.messages}
-    if request.state.get("_summarization_event") or any(
-        message.id not in seen for message in request.state["messages"]
-    ):
+def _refuse_hidden(request: ModelRequest[Any]) -> None:
+    """Refuse to cut a state that is not all shown, or that deepagents keeps an index into."""
+    hidden = {m.id for m in request.state["messages"]} - {m.id for m in request.messages}
+    if hidden or request.state.get("_summarization_event"):
         msg = (
             "persist=True cannot cut a state that another middleware shows in part, as "
-            "deepagents' summarization does: use persist=False, which changes the model's view "
-            "alone; or, beside middleware that merely filters, put this one first."
+            "deepagents' summarization does: use persist=False, or, if the other one only "
+            "filters, put this one first"
         )
         raise ValueError(msg)

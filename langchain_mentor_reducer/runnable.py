@@ -33,14 +33,13 @@ class MentorChatReducer(
     assert reducer.invoke(history) == history[2:]
     ```
 
-    It is stateless: one instance serves every thread. The message objects that come out are
-    the ones that went in, and the input list is not changed. The one exception is a user
-    message that answers several calls of which some were cut: it comes out as a copy without
-    those answers, under the same id.
+    One instance serves every thread. The messages that come out are the very objects that
+    went in, and the input is not changed. Only a user message that loses some of its answers,
+    because their calls were cut, comes out as a copy under the same id.
 
     Args:
-        max_messages: The most messages to keep, at least 1. Tool calls and tool results
-            count too; the system message does not, so 50 means 51 with it.
+        max_messages: The most messages to keep. All count but the system message, so 50
+            means 51 with it.
         name: The name in traces.
         options: See `Options`.
 

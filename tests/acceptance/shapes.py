@@ -22,6 +22,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from langchain_mentor_reducer.shape import filler
+
 GOOD = {
     "questions and answers": "S U A U",
     "a call": "S U A>1 T<1 A U",
@@ -36,7 +38,6 @@ GOOD = {
 """Shapes that every provider accepts."""
 
 SHAPES = Path(__file__).with_name("shapes.json")
-WORDS = "the quiet harbor keeps seven lamps burning while grain barges wait for morning tide "
 STEP = re.compile(r"(?P<role>[SUAT])(?P<length>\d*)(?:>(?P<calls>[\w,]*))?(?:<(?P<answers>\w*))?")
 
 
@@ -66,11 +67,6 @@ def _message(step: str) -> BaseMessage:
 
 def _id(number: str) -> str:
     return f"call_{number}" if number else ""
-
-
-def filler(length: int) -> str:
-    """A text of so many characters."""
-    return (WORDS * (length // len(WORDS) + 1))[:length]
 
 
 @cache

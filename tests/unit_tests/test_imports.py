@@ -81,11 +81,3 @@ def test_import_is_light() -> None:
     loaded = loaded_after("import langchain_mentor_reducer")
     assert "langchain_mentor_reducer" in loaded
     assert not {"langchain", "langgraph"} & loaded
-
-
-@pytest.mark.parametrize("name", EXPECTED_ALL)
-def test_each_name_alone(name: str) -> None:
-    """Each public name can be the first one imported, without a warning."""
-    loaded = loaded_after(f"from langchain_mentor_reducer import {name}")
-    if name in {"MentorChatReducer", "Reduction", "reduce_messages"}:
-        assert not {"langchain", "langgraph"} & loaded

@@ -156,23 +156,6 @@ def test_newest_step_that_may_not_overflow(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err.startswith("OverBudgetError: The newest step does not fit")
 
 
-def test_as_a_command() -> None:
-    """It runs as `python -m`."""
-    command = [sys.executable, "-m", "langchain_mentor_reducer"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("messages in, 7 out.\n")
-    assert done.stderr == ""
-
-
-def test_what_no_terminal_can_show(tmp_path: Path) -> None:
-    """Half a character, as broken clients save it, is shown by its number."""
-    file = tmp_path / "chat.json"
-    file.write_text(json.dumps([{"role": "user", "content": "\ud83d"}]))
-    command = [sys.executable, "-m", "langchain_mentor_reducer", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "\\ud83d" in done.stdout
-
-
 def test_reader_that_stops_early() -> None:
     """A reader that has seen enough is no error."""
     command = [sys.executable, "-m", "langchain_mentor_reducer"]

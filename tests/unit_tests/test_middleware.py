@@ -1,7 +1,6 @@
 """The middleware: the model's view in `create_agent`."""
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -209,16 +208,3 @@ def test_without_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "langchain_mentor_reducer.middleware")
     with pytest.raises(ImportError, match=r"langchain-mentor-reducer\[agents\]"):
         import_module("langchain_mentor_reducer.middleware")
-
-
-def test_others_without_langchain() -> None:
-    """Without langchain the other faces work as ever."""
-    program = (
-        "import sys; sys.modules['langchain'] = None\n"
-        "from langchain_mentor_reducer import MentorChatReducerNode, bounded_messages\n"
-        "print(MentorChatReducerNode(9).invoke({'messages': []}), bounded_messages(9).get())"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert run.stdout == "{'llm_input_messages': []} []\n", run.stderr
