@@ -58,6 +58,14 @@ def calling(*calls: dict[str, Any]) -> AIMessage:
     return AIMessage("", tool_calls=list(calls))
 
 
+STEP: list[BaseMessage] = [
+    HumanMessage("Both?"),
+    calling(call("look", "a"), call("look", "b")),
+    ToolMessage("A", tool_call_id="a"),
+    ToolMessage("B", tool_call_id="b"),
+]
+"""A question, two calls at once and their results."""
+
 # --- The guide -----------------------------------------------------------------------------------
 
 FIRST = "How tall is the first tower on the list?"

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from langchain_mentor_reducer import MentorChatReducer, bounded_messages
-from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, ScriptedModel, call, calling, guide
+from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, STEP, ScriptedModel, call, calling, guide
 from tests.unit_tests.histories import any_history
 
 pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
@@ -202,16 +202,10 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
 
 def test_overflow() -> None:
     """The newest step stays whole unless `overflow` says otherwise."""
-    step = [
-        HumanMessage("Both?"),
-        calling(call("look", "a"), call("look", "b")),
-        ToolMessage("A", tool_call_id="a"),
-        ToolMessage("B", tool_call_id="b"),
-    ]
-    assert channel(2, *step).get() == step
+    assert channel(2, *STEP).get() == STEP
     trimmed = bounded_messages(2, overflow="trim")
-    trimmed.update([step])
-    assert trimmed.get() == step[:1]
+    trimmed.update([list(STEP)])
+    assert trimmed.get() == STEP[:1]
 
 
 def test_graph_schema() -> None:

@@ -24,7 +24,7 @@ from langgraph.runtime import Runtime
 
 from langchain_mentor_reducer import MentorChatReducerMiddleware
 from langchain_mentor_reducer.options import Options
-from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, ScriptedModel, call, calling, guide
+from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, STEP, ScriptedModel, guide
 
 HISTORY: list[AnyMessage] = [
     HumanMessage("One?", id="q1"),
@@ -158,14 +158,8 @@ def test_takes_every_option() -> None:
 
 def test_overflow() -> None:
     """The newest step stays whole, over the budget."""
-    step = [
-        HumanMessage("Both?"),
-        calling(call("look", "a"), call("look", "b")),
-        ToolMessage("A", tool_call_id="a"),
-        ToolMessage("B", tool_call_id="b"),
-    ]
-    assert sent(MentorChatReducerMiddleware(2), step) == step
-    assert sent(MentorChatReducerMiddleware(2, overflow="trim"), step) == step[:1]
+    assert sent(MentorChatReducerMiddleware(2), STEP) == STEP
+    assert sent(MentorChatReducerMiddleware(2, overflow="trim"), STEP) == STEP[:1]
 
 
 @tool

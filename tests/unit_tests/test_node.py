@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import ConfigurableField
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from langchain_mentor_reducer import MentorChatReducerNode
 from langchain_mentor_reducer.options import Options
-from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, ScriptedModel, call, calling, guide
+from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, STEP, ScriptedModel, guide
 
 pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
 
@@ -116,15 +116,9 @@ def test_window_is_always_written() -> None:
 
 def test_newest_step_is_kept_whole() -> None:
     """In an agent the newest step stays whole, over the budget, or it would be called again."""
-    step: list[BaseMessage] = [
-        HumanMessage("Both?"),
-        calling(call("look", "a"), call("look", "b")),
-        ToolMessage("A", tool_call_id="a"),
-        ToolMessage("B", tool_call_id="b"),
-    ]
-    assert MentorChatReducerNode(2).invoke({"messages": step}) == {"llm_input_messages": step}
-    trimmed = MentorChatReducerNode(2, overflow="trim").invoke({"messages": step})
-    assert trimmed == {"llm_input_messages": step[:1]}
+    assert MentorChatReducerNode(2).invoke({"messages": STEP}) == {"llm_input_messages": STEP}
+    trimmed = MentorChatReducerNode(2, overflow="trim").invoke({"messages": STEP})
+    assert trimmed == {"llm_input_messages": STEP[:1]}
 
 
 def test_nothing_left() -> None:
