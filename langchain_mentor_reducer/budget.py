@@ -64,31 +64,21 @@ class Meter:
         return self._count([message] if self.takes_lists else message)
 
     def each(self, messages: Sequence[BaseMessage]) -> list[float]:
-        """Count the tokens of each message, all in one go."""
-        counted = ([message] for message in messages) if self.takes_lists else messages
-        try:
-            numbers = list(map(self.count, counted))
-        except Exception as error:
-            raise self._failed(error) from error
-        return list(map(self._checked, numbers))
+        """Count the tokens of each message."""
+        return list(map(self._count, ([m] for m in messages) if self.takes_lists else messages))
 
     def _count(self, counted: object) -> float:
         try:
             tokens = self.count(counted)
         except Exception as error:
-            raise self._failed(error) from error
-        return self._checked(tokens)
-
-    def _checked(self, tokens: Any) -> float:
+            msg = f"token_counter {self.name} raised {type(error).__name__}: {error}"
+            raise ValueError(msg) from error
         if type(tokens) is int and tokens >= 0:  # nearly always, and quick to see
             return tokens
         if isinstance(tokens, bool) or not isinstance(tokens, (int, float)) or not tokens >= 0:
             msg = f"token_counter {self.name} must return a number of tokens, got {tokens!r}."
             raise ValueError(msg)
         return tokens
-
-    def _failed(self, error: Exception) -> ValueError:
-        return ValueError(f"token_counter {self.name} raised {type(error).__name__}: {error}")
 
 
 APPROXIMATE: Final = Meter(count_tokens_approximately, "'approximate'", one_by_one=True)

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 
 from langchain_mentor_reducer.budget import Meter
 from langchain_mentor_reducer.pairs import stranded
-from langchain_mentor_reducer.turns import StartsTurn, questions
+from langchain_mentor_reducer.turns import StartsTurn, check, questions, role_of
 from langchain_mentor_reducer.window import Cut
 
 _BLOCK: Final = 16
@@ -96,10 +96,12 @@ class Tokens:
 
     def _one(self, i: int) -> float:
         if i not in self.counted:
+            role_of(self.messages[i])  # what is no message is not counted
             self.counted[i] = 0 if i == self.system else self.meter.one(self.messages[i])
         return self.counted[i]
 
     def _stretch(self, start: int, end: int) -> list[BaseMessage]:
+        check(self.messages[start:end])
         return [self.messages[i] for i in range(start, end) if i != self.system]
 
 

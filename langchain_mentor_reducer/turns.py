@@ -136,8 +136,7 @@ def check(messages: Sequence[BaseMessage]) -> None:
         NotAMessageError: Something is no message at all.
     """
     if not {"deletion", "none"}.isdisjoint(_roles(messages)):
-        for message in messages:
-            role_of(message)
+        list(map(role_of, messages))
 
 
 def questions(
