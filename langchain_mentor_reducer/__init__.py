@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from langchain_mentor_reducer.mend import mend_messages
 from langchain_mentor_reducer.report import Reduction
 from langchain_mentor_reducer.runnable import MentorChatReducer, reduce_messages
 
@@ -17,6 +18,7 @@ __all__ = [
     "MentorChatReducerNode",
     "Reduction",
     "bounded_messages",
+    "mend_messages",
     "reduce_messages",
 ]
 

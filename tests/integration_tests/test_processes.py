@@ -44,5 +44,5 @@ def test_others_without_langchain() -> None:
 def test_each_name_alone(name: str) -> None:
     """Each public name can be the first one imported, without a warning."""
     loaded = loaded_after(f"from langchain_mentor_reducer import {name}")
-    if name in {"MentorChatReducer", "Reduction", "reduce_messages"}:
+    if name in {"MentorChatReducer", "Reduction", "mend_messages", "reduce_messages"}:
         assert not {"langchain", "langgraph"} & loaded

@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.prompt_values import ChatPromptValue
 from langgraph.graph import MessagesState
 
-from langchain_mentor_reducer import MentorChatReducer, Reduction, reduce_messages
+from langchain_mentor_reducer import MentorChatReducer, Reduction, mend_messages, reduce_messages
 
 
 def one_token(message: BaseMessage) -> int:
@@ -24,6 +24,8 @@ def function(state: MessagesState, history: list[HumanMessage], prompt: ChatProm
     assert_type(reduce_messages(state["messages"], max_messages=50), list[AnyMessage])
     assert_type(reduce_messages(history, max_messages=50, max_turns=3), list[HumanMessage])
     assert_type(reduce_messages([("user", "Hi")], max_messages=50), list[BaseMessage])
+    assert_type(mend_messages(history), list[HumanMessage])
+    assert_type(mend_messages([("user", "Hi")]), list[BaseMessage])
     assert_type(reduce_messages(prompt, max_tokens=9), list[BaseMessage])
     assert_type(reduce_messages(max_messages=50), MentorChatReducer)
     reduce_messages(max_tokens=9, token_counter=one_token, trim_to=0.6)

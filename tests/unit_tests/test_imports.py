@@ -15,6 +15,7 @@ EXPECTED_ALL = [
     "MentorChatReducerNode",
     "Reduction",
     "bounded_messages",
+    "mend_messages",
     "reduce_messages",
 ]
 PACKAGE = Path(langchain_mentor_reducer.__file__).parent
@@ -61,7 +62,7 @@ def test_unknown_name() -> None:
         _ = langchain_mentor_reducer.no_such_name
 
 
-@pytest.mark.parametrize("module", ["budget", "calls", "fold", "rule", "turns"])
+@pytest.mark.parametrize("module", ["budget", "calls", "fold", "mend", "rule", "turns"])
 def test_core_imports_messages_only(module: str) -> None:
     """Outside itself and the standard library, the core knows `langchain_core.messages` alone."""
     allowed = {"langchain_core.messages", *sys.stdlib_module_names}
