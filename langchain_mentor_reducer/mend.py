@@ -11,7 +11,8 @@ nothing else answers anything.
 - A call without a result: answered with `NO_RESULT`, an error. A call that only a person, a
   screen or a client's tool can answer (approvals, computer use, patches, tool search) is taken out.
 - The same call made again before it was answered, or twice in one message: one is left.
-- The same call made again after it was answered: nothing; pairing is by position.
+- The same id called again after it was answered: nothing; pairing is by position. Word for word
+  the same call, and without a result: it was sent twice, and is taken out.
 - A call without an id: taken out, for nothing can answer it.
 - An `AIMessage` with neither content nor calls, or that lost all it had: removed.
 - An invalid call without a result: becomes a call without arguments, and its error the result.
@@ -54,8 +55,8 @@ _THOUGHTS: Final = {"reasoning", "thinking", "redacted_thinking"}
 class Repair(NamedTuple):
     """One thing that was mended."""
 
-    index: int
-    """The message of the history that it was about."""
+    source: int
+    """The index of the message that it was about."""
     reason: str
 
 
@@ -113,7 +114,9 @@ def mend(messages: Sequence[BaseMessage], *, answer_last: bool = False) -> Mende
     return _Mending(messages).mended(answer_last=answer_last)
 
 
-def is_sound(messages: Sequence[BaseMessage], *, answer_last: bool = False) -> bool:
+def is_sound(  # noqa: C901, PLR0911, PLR0912 - one look at each kind of message, and no call more
+    messages: Sequence[BaseMessage], *, answer_last: bool = False
+) -> bool:
     """Tell whether nothing is to be mended."""
     waiting: set[Call] = set()
     message: Any  # its role tells what it has
@@ -124,8 +127,11 @@ def is_sound(messages: Sequence[BaseMessage], *, answer_last: bool = False) -> b
         if role == "ai":
             if waiting:
                 return False
-            if message.tool_calls or message.invalid_tool_calls or message.additional_kwargs or (
-                type(message.content) is not str
+            if (
+                message.tool_calls
+                or message.invalid_tool_calls
+                or message.additional_kwargs
+                or (type(message.content) is not str)
             ):
                 calls = calls_of(message)
                 if not (_is_plain(message) and (calls or _says(message))):
@@ -133,9 +139,7 @@ def is_sound(messages: Sequence[BaseMessage], *, answer_last: bool = False) -> b
                 waiting.update(calls)
             elif not message.content:
                 return False
-        elif role == "result" or (
-            role in {"user", "chat"} and type(message.content) is not str
-        ):
+        elif role == "result" or (role in {"user", "chat"} and type(message.content) is not str):
             parts = answers_of(message) if role == "result" or role_of(message) == "user" else {}
             if (role == "result" or is_answer(message)) and not parts:
                 return False
@@ -169,6 +173,8 @@ class _Mending:
         ]
         self.answers = [is_answer(message) for message in messages]
         self.orphans: set[Part] = set()
+        self.repeated: set[tuple[int, Call]] = set()
+        """Calls that were made before, word for word, and answered."""
         made: dict[Call, int] = {}
         early: dict[Call, Part] = {}
         before: dict[tuple[int, Call], Part] = {}
@@ -186,6 +192,8 @@ class _Mending:
                     if call in made and self.calls[made[call]][call] is None:
                         del self.calls[made[call]][call]
                         self.gone.setdefault(made[call], set()).add(call)
+                    elif call in made and _same(messages[made[call]], message, call):
+                        self.repeated.add((i, call))
                     made[call] = i
                     if call in early:
                         before[i, call] = early[call]
@@ -194,7 +202,7 @@ class _Mending:
                 self.calls[i][call] = answer
                 self.orphans.discard(answer)
 
-    def mended(self, *, answer_last: bool) -> Mended:
+    def mended(self, *, answer_last: bool) -> Mended:  # noqa: C901 - each kind once
         """Put the history together again."""
         out = Mended([], [], [])
         begins = self.beginning()
@@ -245,7 +253,7 @@ class _Mending:
         cut = any(i < first and self.answers[i] for i, _ in self.orphans)
         return first if cut else 0
 
-    def step(
+    def step(  # noqa: C901 - a step is put together in one place
         self,
         i: int,
         said: AIMessage,
@@ -261,11 +269,12 @@ class _Mending:
         if open_:
             unanswered = []
         errors = {call["id"]: call for call in said.invalid_tool_calls}
-        cannot = {call for call in unanswered if call in _unanswerable(said)}
+        made_up = _unanswerable(said)
+        cannot = {c for c in unanswered if c in made_up or (i, c) in self.repeated}
         invalid = {call for call in unanswered if call in errors}
         mended = _less(said, cannot, invalid) if cannot or invalid else said
         if mended is None:
-            out.repairs.append(Repair(i, "a call that only its maker's client can answer"))
+            out.repairs.append(Repair(i, "a call that cannot be answered here"))
             return
         if mended is not self.messages[i]:
             out.repairs.append(Repair(i, "a call was taken out or made valid"))
@@ -348,6 +357,19 @@ def _name(message: AIMessage, call: Call) -> str | None:
     return named or next(inner, None)
 
 
+def _same(one: BaseMessage, other: BaseMessage, call: Call) -> bool:
+    """Tell whether two messages make the same call word for word."""
+    made = [
+        [
+            (each["name"], each["args"])
+            for each in cast("AIMessage", m).tool_calls
+            if each["id"] == call
+        ]
+        for m in (one, other)
+    ]
+    return bool(made[0]) and made[0] == made[1]
+
+
 def _is_plain(message: AIMessage) -> bool:
     """Tell whether each call among `tool_calls` has an id of its own."""
     ids = [call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls)]
@@ -360,9 +382,8 @@ def _says(message: AIMessage) -> bool:
         said = bool(message.content)
     else:
         said = any(
-            isinstance(block, str) or (
-                block.get("type") not in _THOUGHTS and block.get("text") != ""
-            )
+            isinstance(block, str)
+            or (block.get("type") not in _THOUGHTS and block.get("text") != "")
             for block in message.content
         )
     return said or any(message.additional_kwargs.get(k) for k in ("audio", "tool_outputs"))

@@ -65,13 +65,17 @@ BREAKAGES: dict[str, Breakage] = {
     "lost call": (_calls, lambda h, i: h[:i] + h[i + 1 :]),
     "double result": (_is_result, _again),
     "late result": (_is_result, lambda h, i: _move(h, i, i + 2)),
-    "user cuts in": (_calls, lambda h, i: [*h[: i + 1], HumanMessage("Wait.", id="w"), *h[i + 1 :]]),
+    "user cuts in": (
+        _calls,
+        lambda h, i: [*h[: i + 1], HumanMessage("Wait.", id="w"), *h[i + 1 :]],
+    ),
     "aborted and asked again": (_calls, _aborted),
     "empty answer in between": (
         _calls,
         lambda h, i: [*h[: i + 1], AIMessage("", id="e"), *h[i + 1 :]],
     ),
-    "sliced": (lambda h, i: i > 0, lambda h, i: h[i:]),
+    # A slice that leaves whole steps is a beginning that stays.
+    "sliced": (_is_result, lambda h, i: h[i:]),
     "result before its call": (_is_result, _before_call),
     "call sent twice": (_calls, _again),
 }
@@ -97,7 +101,9 @@ def _once_more(history: History, random_: random.Random) -> History | None:
 
 def patched(history: History) -> History:
     """What deepagents' middleware leaves in the state."""
-    update = PatchToolCallsMiddleware().before_agent(cast("Any", {"messages": history}), cast("Any", None))
+    update = PatchToolCallsMiddleware().before_agent(
+        cast("Any", {"messages": history}), cast("Any", None)
+    )
     messages = update["messages"] if update else history
     messages = getattr(messages, "value", messages)
     return [message for message in messages if not isinstance(message, RemoveMessage)]
@@ -164,7 +170,7 @@ class Breakages:
                         after = repair(before)
                         by = {v.name: r for v in accepting if (r := v.refuses(after))}
                         self.refused[name] += bool(by)
-                        self.refused_by[name].update(by)
+                        self.refused_by[name].update(by.keys())
                         for who, why in by.items():
                             self.examples.setdefault((name, who), (before, after, why))
 
@@ -190,7 +196,7 @@ def run(*, full: bool) -> Breakages:
         warnings.simplefilter("ignore")
         real = [h for h in corpus.conversations(every=4 if full else 24) if len(h) <= 60]
         for whole in (real, corpus.known(), generated.histories(300 if full else 30)):
-            points = [corpus.model_calls(h, at_most=1)[-1:] for h in whole]
+            points = [corpus.model_calls(h, at_most=2)[-1:] for h in whole]
             histories = [p for point in points for p in point]
             result.judge(histories, most=10**6 if full else 4)
     return result
