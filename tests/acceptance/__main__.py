@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from tests import tables
-from tests.acceptance import cassettes, report, run
+from tests.acceptance import breaker, cassettes, report, run
 
 
 def main() -> int:
@@ -19,6 +19,8 @@ def main() -> int:
     if cassettes.CASSETTES.exists():
         with run.unheard():
             parts.append(report.recorded(cassettes.check()))
+    with run.unheard():
+        parts.append(breaker.run(full=options.full).markdown())
     text = "\n\n".join(parts)
     print(text)
     for refusal in tally.refused[:10]:

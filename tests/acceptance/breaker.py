@@ -147,6 +147,24 @@ REPAIRS: dict[str, Callable[[History], History]] = {
 }
 
 
+def corner_of(who: str, before: History, after: History) -> str | None:
+    """Name what no repair of a history's order can help; counted apart for every repair."""
+    first = next((m for m in before if m.type != "system"), None)
+    if not isinstance(first, HumanMessage) and not isinstance(
+        next((m for m in after if m.type != "system"), None), HumanMessage
+    ):
+        return "the breakage left whole steps in front of the first question"
+    asked = False
+    for message in after if who == "Ministral-3-14B, template" else ():
+        if isinstance(message, HumanMessage):
+            if asked:
+                return f"{who}: no form for two questions with nothing or only a call between"
+            asked = True
+        elif isinstance(message, AIMessage) and not message.tool_calls:
+            asked = False
+    return None
+
+
 class Breakages:
     """How many broken histories each validator refuses after each repair."""
 
@@ -154,6 +172,7 @@ class Breakages:
         """Start with none."""
         self.tried = 0
         self.refused: Counter[str] = Counter()
+        self.cornered: dict[str, Counter[str]] = {name: Counter() for name in REPAIRS}
         self.refused_by: dict[str, Counter[str]] = {name: Counter() for name in REPAIRS}
         self.examples: dict[tuple[str, str], tuple[History, History, str]] = {}
 
@@ -168,7 +187,13 @@ class Breakages:
                     self.tried += 1
                     for name, repair in REPAIRS.items():
                         after = repair(before)
-                        by = {v.name: r for v in accepting if (r := v.refuses(after))}
+                        by: dict[str, str] = {}
+                        for v in accepting:
+                            if reason := v.refuses(after):
+                                if corner := corner_of(v.name, before, after):
+                                    self.cornered[name][corner] += 1
+                                else:
+                                    by[v.name] = reason
                         self.refused[name] += bool(by)
                         self.refused_by[name].update(by.keys())
                         for who, why in by.items():
@@ -186,7 +211,13 @@ class Breakages:
             for name in REPAIRS
         ]
         head = ["repair", f"of {self.tried:,} refused", "refused", "most often by"]
-        return table(head, rows)
+        corners = [
+            f"- Counted apart, {name}: {corner} ({n:,})."
+            for name, counted in self.cornered.items()
+            if "mend" in name
+            for corner, n in counted.items()
+        ]
+        return "\n".join([table(head, rows), "", *corners])
 
 
 def run(*, full: bool) -> Breakages:
