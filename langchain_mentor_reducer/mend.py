@@ -162,7 +162,7 @@ Part = tuple[int, int]
 class _Mending:
     """What one pass over a broken history finds out."""
 
-    def __init__(self, messages: Sequence[BaseMessage]) -> None:
+    def __init__(self, messages: Sequence[BaseMessage]) -> None:  # noqa: C901 - one pass
         self.messages = messages
         self.calls: dict[int, dict[Call, Part | None]] = {}
         """Each step's calls that stay, with the newest answer."""

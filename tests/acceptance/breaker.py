@@ -147,13 +147,13 @@ REPAIRS: dict[str, Callable[[History], History]] = {
 }
 
 
-def corner_of(who: str, before: History, after: History) -> str | None:
+def corner_of(who: str, after: History) -> str | None:
     """Name what no repair of a history's order can help; counted apart for every repair."""
-    first = next((m for m in before if m.type != "system"), None)
-    if not isinstance(first, HumanMessage) and not isinstance(
-        next((m for m in after if m.type != "system"), None), HumanMessage
-    ):
+    said = [message for message in after if message.type != "system"]
+    if said and isinstance(said[0], AIMessage):
         return "the breakage left whole steps in front of the first question"
+    if said and isinstance(said[-1], AIMessage) and not said[-1].tool_calls:
+        return "the breakage left the model's own words at the end"
     asked = False
     for message in after if who == "Ministral-3-14B, template" else ():
         if isinstance(message, HumanMessage):
@@ -190,7 +190,7 @@ class Breakages:
                         by: dict[str, str] = {}
                         for v in accepting:
                             if reason := v.refuses(after):
-                                if corner := corner_of(v.name, before, after):
+                                if corner := corner_of(v.name, after):
                                     self.cornered[name][corner] += 1
                                 else:
                                     by[v.name] = reason
