@@ -147,6 +147,7 @@ REPAIRS: dict[str, Callable[[History], History]] = {
 }
 
 
+ONE_ID_EACH = {"Anthropic, by turnsafe", "Cohere Command, renderer"}
 USER_LAST = {"Bedrock Converse", "Mistral", "Mistral, tokenizer v3", "Mistral, tokenizer v13"}
 """Those who want a user or a tool last."""
 
@@ -159,6 +160,9 @@ def corner_of(who: str, after: History) -> str | None:
     ends = bool(said) and isinstance(said[-1], AIMessage) and not said[-1].tool_calls
     if ends and who in USER_LAST:
         return "the breakage left the model's own words at the end"
+    made = [call["id"] for m in after if isinstance(m, AIMessage) for call in m.tool_calls]
+    if who in ONE_ID_EACH and len(made) > len(set(made)):
+        return f"{who}: a call and its result came twice, and it takes no id twice"
     asked = False
     for message in after if who == "Ministral-3-14B, template" else ():
         if isinstance(message, HumanMessage):
