@@ -23,6 +23,9 @@ from langchain_mentor_reducer.shape import shape
 MAX_MESSAGES = 8
 """The budget where none is given: small enough to cut the conversation that is shipped."""
 
+NO_CUT = 1_000_000
+"""The budget where mending alone is asked for."""
+
 
 class RefusedError(Exception):
     """What was asked for cannot be done; the text says why."""
@@ -34,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file, form, picture = given.pop("file"), given.pop("form"), given.pop("html")
     options = {name: value for name, value in given.items() if value is not None}
     if options.keys().isdisjoint({"max_messages", "max_turns", "max_tokens"}):
-        options["max_messages"] = MAX_MESSAGES
+        options["max_messages"] = NO_CUT if options.get("mend") else MAX_MESSAGES
     try:
         conversations = list(_conversations(file))
         if form == "shape":
@@ -89,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(f"--max-{unit}", type=int, metavar="N", help=budget)
     parser.add_argument("--overflow", choices=["trim", "keep", "error"])
     parser.add_argument("--trim-to", type=float, metavar="SHARE", help="how far a cut goes down")
+    mend = "mend a conversation that arrived broken; without a budget, cut nothing"
+    parser.add_argument("--mend", action="store_const", const=True, help=mend)
     parser.add_argument("--html", type=Path, metavar="OUT", help="draw it as a page, too")
     form = parser.add_mutually_exclusive_group()
     for name, text in (
@@ -152,10 +157,8 @@ def _text_lines(reductions: list[Reduction]) -> Iterator[str]:
         for number, reduction in enumerate(reductions, 1):
             yield f"{number:>6}  {str(reduction).splitlines()[0]}"
     count = "1 conversation" if len(reductions) == 1 else f"{len(reductions)} conversations"
-    seen, kept = (
-        sum(len(getattr(reduction, part)) for reduction in reductions)
-        for part in ("verdicts", "kept")
-    )
+    seen = sum(not verdict.added for reduction in reductions for verdict in reduction.verdicts)
+    kept = sum(len(reduction.kept) for reduction in reductions)
     yield f"{count}: {seen} messages in, {kept} out."
 
 
@@ -164,7 +167,7 @@ def _message_line(verdict: Verdict) -> str:
     mark = MARKS[fate([verdict])]
     calls = "".join(f" {call['name']}()" for call in getattr(message, "tool_calls", []))
     text = " ".join(message.text.split())
-    why = f"  [{verdict.reason}]" if mark != "+" else ""
+    why = f"  [{verdict.why}]" if verdict.why else ""
     return f"{mark} {verdict.index:>3}  {message.type:<7}{shorten(text + calls, 60)}{why}"
 
 
@@ -184,6 +187,8 @@ def _json_lines(reductions: list[Reduction]) -> Iterator[str]:
                         "kept": verdict.left is not None,
                         "whole": verdict.left is verdict.message,
                         "reason": verdict.reason,
+                        "repair": verdict.repair,
+                        "added": verdict.added,
                     }
                     for verdict in reduction.verdicts
                 ],

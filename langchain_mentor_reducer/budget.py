@@ -63,10 +63,6 @@ class Meter:
         """Count the tokens of one message."""
         return self._count([message] if self.takes_lists else message)
 
-    def each(self, messages: Sequence[BaseMessage]) -> list[float]:
-        """Count the tokens of each message."""
-        return list(map(self._count, ([m] for m in messages) if self.takes_lists else messages))
-
     def _count(self, counted: object) -> float:
         try:
             tokens = self.count(counted)

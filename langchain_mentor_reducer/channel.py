@@ -54,7 +54,8 @@ class BoundedMessages(BinaryOperatorAggregate[Any]):
         changed = super().update(values)
         if changed and self.reducer:
             history, cut = self.reducer.decide(self.value, written=True)
-            self.value = cut.of(history)
+            # A call may wait for its result still, so the last step is left as it is.
+            self.value = self.reducer.sent(cut.of(history), answer_last=False)
         return changed
 
     def _like(self, copy: Self) -> Self:

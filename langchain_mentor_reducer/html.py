@@ -41,7 +41,7 @@ _NOT_TEXT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters, and halves of characters: no page can hold them."""
 
 Notes = dict[int, list[Element]]
-"""What the messages call and answer, by their index."""
+"""What the messages call and answer, by the `id` of their verdict."""
 
 
 def page(reductions: Iterable[Reduction]) -> str:
@@ -85,7 +85,7 @@ def _turn(turn: Sequence[Verdict], notes: Notes) -> Element:
     became, number = fate(turn), turn[0].turn
     name, said = f"Turn {number:,}", f"{len(turn):,} message{'s' * (len(turn) > 1)}"
     if became == "dropped":
-        said = f"{', '.join(dict.fromkeys(verdict.reason for verdict in turn))}, {said}"
+        said = f"{', '.join(dict.fromkeys(verdict.why for verdict in turn))}, {said}"
     elif became == "kept in part":
         said = f"{sum(verdict.left is not None for verdict in turn):,} of {said}"
     if not number:
@@ -107,15 +107,16 @@ def _turn(turn: Sequence[Verdict], notes: Notes) -> Element:
 def _cell(verdict: Verdict, notes: Notes, *, explain: bool) -> Element:
     message, became = verdict.message, fate([verdict])
     words = _tag("span", _short(message.text, 120), class_="words", dir="auto")
-    why = _tag("span", f"{became}: {verdict.reason}", class_="why")
+    said = "mended" if verdict.repair else became
+    why = _tag("span", f"{said}: {verdict.why}", class_="why")
     role = _short(f"{message.type} {message.name or ''}", 40)
     return _tag(
         "li",
-        _tag("span", f"{verdict.index}", class_="index"),
+        _tag("span", "+" if verdict.added else f"{verdict.index}", class_="index"),
         _tag("b", role, class_="role", dir="auto"),
         _tag("del", words) if became == "dropped" else words,
-        *notes.get(verdict.index, []),
-        why if explain and became != "kept" else "",
+        *notes.get(id(verdict), []),
+        why if verdict.repair or (explain and became != "kept") else "",
         class_=f"cell {became.split()[-1]}",
     )
 
@@ -139,11 +140,12 @@ def _notes(verdicts: Iterable[Verdict]) -> Notes:
     """Number each call by the message that makes it, and find the call of each answer."""
     notes: Notes = defaultdict(list)
     made: dict[Call | None, tuple[str, str]] = {}
-    for index, message in ((verdict.index, verdict.message) for verdict in verdicts):
+    for verdict in verdicts:
+        index, message = verdict.index, verdict.message
         if not isinstance(message, AIMessage):
             for answered in answers_of(message).values():
                 known = made.get(answered, ("a call that is not in this history", ""))
-                notes[index].append(_note("answers", *known))
+                notes[id(verdict)].append(_note("answers", *known))
             continue
         named = [*message.tool_calls, *message.invalid_tool_calls]
         calls: list[tuple[Call | None, str, str]] = [
@@ -155,7 +157,7 @@ def _notes(verdicts: Iterable[Verdict]) -> Notes:
         for place, (call, name, arguments) in enumerate(calls, 1):
             number = f"{index}.{place}" if len(calls) > 1 else f"{index}"
             made[call] = number, name
-            notes[index].append(_note("calls", number, f"{name}{arguments}"))
+            notes[id(verdict)].append(_note("calls", number, f"{name}{arguments}"))
     return notes
 
 

@@ -149,7 +149,7 @@ def is_sound(  # noqa: C901, PLR0911, PLR0912 - one look at each kind of message
                 waiting.remove(call)
             if waiting and not is_answer(message):
                 return False
-        elif waiting or role in {"removal", "none"}:
+        elif waiting or role in {"deletion", "none"}:
             role_of(message)  # refuses what is no message
             return False
     return not (waiting and answer_last)

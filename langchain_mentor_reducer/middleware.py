@@ -136,8 +136,8 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
 
 def _narrowed(request: ModelRequest[Any], cut: StateCut) -> ModelRequest[Any]:
-    same = cut.window == request.messages
-    return request if same else request.override(messages=cast("list[AnyMessage]", cut.window))
+    same = cut.view == request.messages
+    return request if same else request.override(messages=cast("list[AnyMessage]", cut.view))
 
 
 def _response(response: ModelResponse[Any], cut: StateCut) -> Response:

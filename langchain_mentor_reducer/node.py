@@ -141,7 +141,7 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
 
     def _update(self, cut: StateCut) -> dict[str, Any]:
         # The window is always written: without one, the model would get an earlier one, or all.
-        update: dict[str, Any] = {self.output_messages_key: cut.window}
+        update: dict[str, Any] = {self.output_messages_key: cut.view}
         if cut.leaving:
             update[self.input_messages_key] = cut.update()
         return update

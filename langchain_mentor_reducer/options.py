@@ -21,12 +21,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    StrictBool,
     WithJsonSchema,
     model_validator,
 )
 
 from langchain_mentor_reducer.budget import UNLIMITED, Budget, TokenCounter, meter
 from langchain_mentor_reducer.fold import fold
+from langchain_mentor_reducer.mend import Mended, mend
 from langchain_mentor_reducer.rule import Overflow, cut
 from langchain_mentor_reducer.turns import NotAMessageError, StartsTurn
 from langchain_mentor_reducer.window import Cut
@@ -35,6 +37,10 @@ logger = logging.getLogger(__name__)
 
 MessagesInput = Sequence[MessageLikeRepresentation] | PromptValue
 """What a history may be given as; message-likes are converted as `trim_messages` does."""
+
+
+Repair = tuple[Mended, Cut]
+"""A window that was mended, and what is kept of it."""
 
 
 class Options(TypedDict, total=False):
@@ -46,6 +52,7 @@ class Options(TypedDict, total=False):
     overflow: Overflow
     starts_turn: StartsTurn | None
     trim_to: float
+    mend: bool
 
 
 def _count(value: object) -> object:
@@ -109,6 +116,9 @@ class ReducerOptions(BaseModel):
     """The share of the budget to cut to, once a cut is forced. Less than 1 keeps the window's
     start where it is from one cut to the next, for the provider's prompt cache."""
 
+    mend: StrictBool = False
+    """Whether to mend what is kept, where the history arrived broken."""
+
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, given: Any) -> Any:
@@ -167,13 +177,41 @@ class ReducerOptions(BaseModel):
             decision = self._cut(history)
         if written:
             decision = decision.less_orphans(history, self.starts_turn)
+        self._warn(decision)
+        return history, decision
+
+    def mended(self, window: list[BaseMessage], *, answer_last: bool) -> Repair | None:
+        """Mend what is kept, and cut it again, for an added result may not fit.
+
+        Args:
+            window: What is kept of a history.
+            answer_last: Whether an open call in the last step is answered: it may be waiting
+                for a person, unless a model is about to be called.
+
+        Returns:
+            What was mended and what is kept of that; None where there is nothing to mend.
+        """
+        mended = mend(window, answer_last=answer_last) if self.mend else None
+        if mended is None:
+            return None
+        again = self._cut(mended.messages)
+        self._warn(again)
+        return mended, again
+
+    def sent(self, window: list[BaseMessage], *, answer_last: bool = True) -> list[BaseMessage]:
+        """Return what is kept, mended if that was asked for."""
+        if not (self.mend and (repair := self.mended(window, answer_last=answer_last))):
+            return window
+        mended, again = repair
+        return again.of(mended.messages)
+
+    def _warn(self, decision: Cut) -> None:
         if decision.overflowed:
             logger.warning(
                 "The newest step does not fit beside its question (overflow=%r, %s).",
                 self.overflow,
                 ", ".join(f"{name}={limit}" for name, limit in self.limits().items()),
             )
-        return history, decision
 
     def limits(self) -> dict[str, int]:
         """Return the budgets that are set, by name."""

@@ -26,7 +26,9 @@ class StateCut(NamedTuple):
     """What is kept of a graph's messages, and what leaves them."""
 
     window: list[BaseMessage]
-    """What the model sees."""
+    """What is kept of them."""
+    view: list[BaseMessage]
+    """What the model sees of that: it may be mended, which is not written."""
     leaving: list[BaseMessage]
     """What is to leave the state, as it stands there. A question that loses some of its
     answers is among them; what is left of it stands in the window under the same id."""
@@ -90,17 +92,18 @@ def cut_state(
     """
     history, cut = options.decide(messages, written=persist)
     window = cut.of(history)
-    if history and not window:
+    view = options.sent(window)
+    if history and not view:
         budget = ", ".join(f"{name}={limit}" for name, limit in options.limits().items())
         msg = f"Of {len(history)} messages none fits {budget}: raise the budget."
         raise ValueError(msg)
     state = history if state is None else state
     if not persist:
-        return StateCut(window, [], state)
+        return StateCut(window, view, [], state)
     kept = {cut.system, *cut.indices(len(history))} - cut.stranded.keys()
     ids = {message.id for message in state}
     leaving = [m for i, m in enumerate(history) if i not in kept and m.id in ids]
-    return StateCut(window, leaving, state)
+    return StateCut(window, view, leaving, state)
 
 
 def check_on_drop(on_drop: OnDrop | None, *, persist: bool) -> None:

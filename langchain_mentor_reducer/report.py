@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 from langchain_core.messages import BaseMessage
 
 from langchain_mentor_reducer.budget import Meter
+from langchain_mentor_reducer.mend import Mended
 from langchain_mentor_reducer.turns import StartsTurn, is_question
 from langchain_mentor_reducer.window import Cut
 
@@ -50,8 +51,17 @@ class Verdict:
     """Which turn it belongs to: the oldest is 1, and the system message stands in 0."""
     message: BaseMessage
     left: BaseMessage | None
-    """What is kept of it: the very message, a copy without stranded answers, or None."""
+    """What is kept of it: the very message, a copy without some of its parts, or None."""
     reason: Reason
+    repair: str | None = None
+    """What was mended about it."""
+    added: bool = False
+    """Whether mending put it in, behind the message at `index`."""
+
+    @property
+    def why(self) -> str:
+        """What there is to say of it, where it is not simply kept."""
+        return self.repair or (self.reason if self.left is not self.message else "")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -71,7 +81,9 @@ class Reduction:
     """
 
     verdicts: tuple[Verdict, ...]
-    """One for each message of the history, in its order."""
+    """One for each message of the history, in its order, and for each that was added."""
+    kept: list[BaseMessage]
+    """What is sent: the system message first, then the rest in its order."""
     before: Size
     after: Size
     limits: dict[str, int]
@@ -82,12 +94,6 @@ class Reduction:
     """Whether its newest step, too, did not fit beside its question."""
     draw: Callable[["Reduction"], str] = field(compare=False)
     """Draws it as HTML, for a notebook."""
-
-    @property
-    def kept(self) -> list[BaseMessage]:
-        """What is sent: the system message first, then the rest in its order."""
-        system_first = sorted(self.verdicts, key=lambda verdict: verdict.turn > 0)
-        return [verdict.left for verdict in system_first if verdict.left]
 
     @property
     def dropped(self) -> list[Verdict]:
@@ -138,15 +144,20 @@ def fate(verdicts: Sequence[Verdict]) -> Fate:
 def report(
     messages: Sequence[BaseMessage],
     cut: Cut,
+    repair: tuple[Mended, Cut] | None,
     *,
     meter: Meter | None,
     starts_turn: StartsTurn | None,
     limits: dict[str, int],
     draw: Callable[[Reduction], str],
 ) -> Reduction:
-    """Work out the account of a cut."""
+    """Work out the account of a cut, and of what was mended in it."""
     turns = _turns(messages, cut.system, starts_turn)
     kept = {cut.system, *cut.indices(len(messages))}
+    out = _unmended(messages, cut)
+    if repair:
+        out = _mended(cut.places(messages), *repair)
+        kept -= out.cut_again
     dropped_of = {turn for i, turn in enumerate(turns) if i not in kept}
     cut_turn = dropped_of.intersection(turn for i, turn in enumerate(turns) if i in kept)
 
@@ -161,19 +172,62 @@ def report(
             return "recent turn"
         return "question of a cut turn" if i == cut.question else "most recent of a cut turn"
 
-    verdicts = tuple(
-        Verdict(i, turns[i], message, cut.left(messages, i) if i in kept else None, reason(i))
-        for i, message in enumerate(messages)
-    )
+    verdicts = []
+    for i, message in enumerate(messages):
+        turn, why = turns[i], reason(i)
+        verdicts += [
+            Verdict(i, turn, message, out.left.get(i), why, out.said.get(i)),
+            *(Verdict(i, turn, new, new, why, _PUT_IN, added=True) for new in out.added.get(i, ())),
+        ]
     return Reduction(
-        verdicts=verdicts,
-        before=_size([(v.turn, v.message) for v in verdicts], meter),
+        verdicts=tuple(verdicts),
+        kept=out.sent,
+        before=_size([(v.turn, v.message) for v in verdicts if not v.added], meter),
         after=_size([(v.turn, v.left) for v in verdicts if v.left], meter),
         limits=limits,
         newest_turn_cut=max(turns, default=0) in cut_turn,
         overflowed=cut.overflowed,
         draw=draw,
     )
+
+
+_PUT_IN: Final = "put in to mend it"
+
+
+class _Outcome(NamedTuple):
+    """What is sent, and by the index of a message what became of it."""
+
+    sent: list[BaseMessage]
+    left: dict[int, BaseMessage | None]
+    said: dict[int, str]
+    """What was mended."""
+    added: dict[int, list[BaseMessage]]
+    """What mending put in behind the message."""
+    cut_again: set[int]
+    """What no longer fit beside it."""
+
+
+def _unmended(messages: Sequence[BaseMessage], cut: Cut) -> _Outcome:
+    left = {i: cut.left(messages, i) for i in cut.places(messages)}
+    return _Outcome(cut.of(messages), left, {}, {}, set())
+
+
+def _mended(places: list[int], mended: Mended, again: Cut) -> _Outcome:
+    """Follow the messages at `places` through mending and the cut after it."""
+    left: dict[int, BaseMessage | None] = {}
+    added: dict[int, list[BaseMessage]] = {}
+    behind = 0
+    for at in again.places(mended.messages):
+        source = mended.sources[at]
+        if source is None or places[source] in left:
+            added.setdefault(behind, []).append(mended.messages[at])
+        else:
+            behind = places[source]
+            left[behind] = again.left(mended.messages, at)
+    cut_again = {places[source] for source in mended.sources if source is not None} - left.keys()
+    said = {places[each.source]: each.reason for each in mended.repairs}
+    said = {i: reason for i, reason in said.items() if i not in cut_again}
+    return _Outcome(again.of(mended.messages), left, said, added, cut_again)
 
 
 def _turns(
@@ -201,7 +255,7 @@ def _line(turn: list[Verdict]) -> str:
     became = fate(turn)
     left = f"{sum(verdict.left is not None for verdict in turn)} of "
     count = f"{left if became == 'kept in part' else ''}{len(turn)} message{'s' * (len(turn) > 1)}"
-    why = dict.fromkeys(v.reason for v in turn if v.left is not v.message)
+    why = dict.fromkeys(v.why for v in turn if v.why)
     said = [f"turn {turn[0].turn}", _quoted(turn[0].message), count, ", ".join(why)]
     return f"  {MARKS[became]} {'  '.join(filter(None, said))}"
 

@@ -90,7 +90,7 @@ class MentorChatReducer(
     def reduce(self, messages: MessagesInput) -> list[BaseMessage]:
         """Reduce a history, without the callbacks and traces of `invoke`."""
         history, decision = self.decide(messages)
-        window = decision.of(history)
+        window = self.sent(decision.of(history))
         logger.debug("Kept %d of %d messages.", len(window), len(history))
         return window
 
@@ -108,6 +108,7 @@ class MentorChatReducer(
         return report(
             history,
             decision,
+            self.mended(decision.of(history), answer_last=True),
             meter=self.budget.meter,
             starts_turn=self.starts_turn,
             limits=self.limits(),

@@ -109,7 +109,7 @@ class Sums:
     """Looks up what was counted once, stranded answers with the rest."""
 
     def __init__(self, messages: Sequence[BaseMessage], meter: Meter, system: int | None) -> None:
-        tokens = meter.each(messages)
+        tokens = list(map(meter.one, messages))
         self.of_system: float = 0
         if system is not None:
             self.of_system, tokens[system] = tokens[system], 0

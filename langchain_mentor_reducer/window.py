@@ -42,6 +42,11 @@ class Cut(NamedTuple):
             window.insert(0, messages[self.system])
         return window
 
+    def places(self, messages: Sequence[BaseMessage]) -> list[int]:
+        """List where the messages of the window stand in `messages`, in its order."""
+        kept = [i for i in self.indices(len(messages)) if self.left(messages, i) is not None]
+        return kept if self.system is None else [self.system, *kept]
+
     def indices(self, end: int) -> Iterator[int]:
         """Go through what is kept before `end`, stranded or not, but the system message."""
         if self.question is not None:

@@ -38,6 +38,12 @@ class Bounded(AgentState[Any]):
     messages: Annotated[list[AnyMessage], bounded_messages(BUDGET)]
 
 
+class Mended(AgentState[Any]):
+    """An agent's state that is bounded and mended."""
+
+    messages: Annotated[list[AnyMessage], bounded_messages(BUDGET, mend=True)]
+
+
 def face(name: str) -> Callable[..., Any]:
     """Return `create_agent`, with one of our faces in it."""
 
@@ -50,9 +56,11 @@ def face(name: str) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         """Make an agent; ours stands behind the other middleware, or before it."""
-        if name == "channel":
-            return create_agent(model, tools, middleware=others, state_schema=Bounded, **options)
-        ours = MentorChatReducerMiddleware(budget, persist=name == "persist")
+        mend = "mend" in name
+        if "channel" in name:
+            state: Any = Mended if mend else Bounded
+            return create_agent(model, tools, middleware=others, state_schema=state, **options)
+        ours = MentorChatReducerMiddleware(budget, persist="persist" in name, mend=mend)
         middleware = [*others, ours] if behind else [ours, *others]
         return create_agent(model, tools, middleware=middleware, **options)
 
@@ -61,6 +69,10 @@ def face(name: str) -> Callable[..., Any]:
 
 FACES = ["view", "persist", "channel"]
 faces = pytest.mark.parametrize("make", [face(name) for name in FACES], ids=FACES)
+MENDING = [f"{name}, mend" for name in FACES]
+waiting = pytest.mark.parametrize(
+    "make", [face(name) for name in [*FACES, *MENDING]], ids=[*FACES, *MENDING]
+)
 writing = pytest.mark.parametrize("make", [face(name) for name in FACES[1:]], ids=FACES[1:])
 
 
@@ -249,7 +261,7 @@ DECISIONS: list[tuple[str, list[dict[str, Any]], str]] = [
 ]
 
 
-@faces
+@waiting
 @pytest.mark.parametrize(
     ("letters", "decisions", "said"),
     DECISIONS,
@@ -283,7 +295,7 @@ def confirm(text: str) -> str:
     return f"The person says {interrupt(text)}."
 
 
-@faces
+@waiting
 def test_interrupt_in_a_tool(make: Callable[..., Any]) -> None:
     """A tool that asks a person finds its call still there, in a thread that is cut often."""
 

@@ -92,6 +92,8 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "kept": True,
         "whole": True,
         "reason": "recent turn",
+        "repair": None,
+        "added": False,
     }
 
 

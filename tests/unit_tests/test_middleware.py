@@ -148,6 +148,7 @@ def test_takes_every_option() -> None:
         "overflow": "error",
         "starts_turn": lambda m: m.text != "Two?",
         "trim_to": 1,
+        "mend": True,
     }
     assert options.keys() == Options.__annotations__.keys()
     middleware = MentorChatReducerMiddleware(None, **options)

@@ -195,7 +195,7 @@ def test_persist_equals_view_with_a_low_water_mark(
     """With `trim_to` and no late result, writing back shows the model what reducing all shows."""
     for made in calls(history, {"trim_to": 0.6} | options):
         event(f"cut: {bool(made.cut.leaving)}")
-        assert made.cut.window == made.view
+        assert made.cut.view == made.view
         assert sorted(str(m.id) for m in made.state) == sorted(str(m.id) for m in made.view)
 
 
@@ -207,7 +207,7 @@ def test_persist_equals_view_when_strict(history: History, options: dict[str, An
             event("held in part or stranded")
             break
         event(f"cut: {bool(made.cut.leaving)}")
-        assert made.cut.window == made.view
+        assert made.cut.view == made.view
 
 
 @given(history=HISTORIES, options=budgets())
