@@ -101,6 +101,10 @@ bench: .venv/.bench  ## Speed, side by side with trim_messages and others
 cache: .venv/.bench  ## What a steady window saves under a prompt cache
 	$(BIN)/python -m tests.benchmarks.cache
 
+.PHONY: facts
+facts: .venv/.test  ## What a window still knows of what the model goes on to use
+	$(BIN)/python -m tests.benchmarks.facts
+
 # --- release ---------------------------------------------------------------------------------------------------------
 
 .PHONY: dist
