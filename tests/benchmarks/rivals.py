@@ -77,6 +77,11 @@ _OPTIONS: tuple[tuple[str, Counts, Callable[[Window], dict[str, Any]]], ...] = (
     ),
     (
         "**this package**, `trim_to`",
+        "turns",
+        lambda size: {"max_turns": size.turns, "trim_to": 0.6},
+    ),
+    (
+        "**this package**, `trim_to`",
         "tokens",
         lambda size: {"max_tokens": size.tokens, "trim_to": 0.6},
     ),

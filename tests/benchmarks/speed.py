@@ -25,12 +25,15 @@ CASES = {
     "one long turn, no system message": (ONE_TURN, False),
 }
 REDUCE, FUNCTION, TRIM, WALK = "reduce", "function", "trim", "walk"
+FOLD, TURNS = "fold", "turns"
 INVOKE, TRIM_INVOKE = "invoke", "trim_invoke"
+SHOWN = (REDUCE, FUNCTION, FOLD, TURNS, TRIM, WALK)
 
 CAPTION = (
     f"About {KEPT} messages kept of histories of growing length: the median time of a call, and in "
     "parentheses the least. `reduce` is a `MentorChatReducer`'s, built once; `reduce_messages` "
-    "takes its budget with each call. The bare walk is a loop that looks back over the same "
+    "takes its budget with each call. `trim_to` is the same reducer with `trim_to=0.6`, and beside it "
+    f"one that keeps {KEPT // 4} turns. The bare walk is a loop that looks back over the same "
     "window and does nothing else."
 )
 
@@ -73,6 +76,10 @@ def rows(
                 {
                     REDUCE: partial(reducer.reduce, messages),
                     FUNCTION: partial(reduce_messages, messages, max_messages=KEPT),
+                    FOLD: partial(MentorChatReducer(KEPT, trim_to=0.6).reduce, messages),
+                    TURNS: partial(
+                        MentorChatReducer(max_turns=KEPT // 4, trim_to=0.6).reduce, messages
+                    ),
                     TRIM: partial(trimmed, messages),
                     WALK: partial(bare_walk, messages, KEPT),
                     INVOKE: partial(reducer.invoke, messages),
@@ -96,19 +103,25 @@ def markdown(measured: Sequence[Row]) -> str:
                     "messages",
                     "`reduce`",
                     "`reduce_messages`",
+                    "`trim_to`",
+                    "`trim_to`, turns",
                     "`trim_messages`",
                     "bare walk",
                     "`trim_messages` / `reduce_messages`",
                     "`trim_messages` / `reduce`",
+                    "`trim_messages` / `trim_to`",
+                    "`trim_messages` / `trim_to`, turns",
                     "`reduce` / bare walk",
                     "ns per further message",
                 ],
                 [
                     [
                         f"{row.length:,}",
-                        *(_cell(row.times.get(name)) for name in (REDUCE, FUNCTION, TRIM, WALK)),
+                        *(_cell(row.times.get(name)) for name in SHOWN),
                         _times(row, TRIM, FUNCTION),
                         _times(row, TRIM, REDUCE),
+                        _times(row, TRIM, FOLD),
+                        _times(row, TRIM, TURNS),
                         _times(row, REDUCE, WALK),
                         _slope(mine[0], row),
                     ]
