@@ -32,9 +32,9 @@ SHOWN = (REDUCE, FUNCTION, FOLD, TURNS, TRIM, WALK)
 CAPTION = (
     f"About {KEPT} messages kept of histories of growing length: the median time of a call, and in "
     "parentheses the least. `reduce` is a `MentorChatReducer`'s, built once; `reduce_messages` "
-    "takes its budget with each call. `trim_to` is the same reducer with `trim_to=0.6`, and beside it "
-    f"one that keeps {KEPT // 4} turns. The bare walk is a loop that looks back over the same "
-    "window and does nothing else."
+    "takes its budget with each call. `trim_to` is the same with `trim_to=0.6`, and beside it one "
+    f"that keeps {KEPT // 4} turns. The bare walk is a loop that looks back over the same window "
+    "and does nothing else."
 )
 
 
