@@ -177,7 +177,8 @@ class ReducerOptions(BaseModel):
             decision = self._cut(history)
         if written:
             decision = decision.less_orphans(history, self.starts_turn)
-        self._warn(decision)
+        if decision.overflowed:
+            self._warn()
         return history, decision
 
     def mended(self, window: list[BaseMessage], *, answer_last: bool) -> Repair | None:
@@ -195,7 +196,8 @@ class ReducerOptions(BaseModel):
         if mended is None:
             return None
         again = self._cut(mended.messages)
-        self._warn(again)
+        if again.overflowed:
+            self._warn()
         return mended, again
 
     def sent(self, window: list[BaseMessage], *, answer_last: bool = True) -> list[BaseMessage]:
@@ -205,13 +207,12 @@ class ReducerOptions(BaseModel):
         mended, again = repair
         return again.of(mended.messages)
 
-    def _warn(self, decision: Cut) -> None:
-        if decision.overflowed:
-            logger.warning(
-                "The newest step does not fit beside its question (overflow=%r, %s).",
-                self.overflow,
-                ", ".join(f"{name}={limit}" for name, limit in self.limits().items()),
-            )
+    def _warn(self) -> None:
+        logger.warning(
+            "The newest step does not fit beside its question (overflow=%r, %s).",
+            self.overflow,
+            ", ".join(f"{name}={limit}" for name, limit in self.limits().items()),
+        )
 
     def limits(self) -> dict[str, int]:
         """Return the budgets that are set, by name."""

@@ -27,7 +27,11 @@ class Search:
     def first_question(self, start: int, end: int) -> int:
         """Find the first question in `messages[start:end]`, or -1."""
         for i in range(start, end):
-            if is_question(self.messages[i], self.starts_turn):
+            message = self.messages[i]
+            # Most messages are not a user's, and a call costs.
+            if ROLES[type(message)] not in {"ai", "result"} and is_question(
+                message, self.starts_turn
+            ):
                 return i
         return -1
 

@@ -22,32 +22,40 @@ Answer = tuple[int, int, Call]
 
 def unpaired(messages: Sequence[BaseMessage], start: int, end: int) -> list[Answer]:
     """List the answers in `messages[start:end]` to calls that were not made before them there."""
+    window = messages[start:end]
+    if _all_paired(window):
+        return []
     found: list[Answer] = []
     made: set[Call] = set()
-    thorough = False
+    for i, message in enumerate(window, start):
+        role = role_of(message)
+        if role == "ai":
+            made.update(calls_of(message))
+        elif role in {"result", "user"}:
+            for part, answered in answers_of(message).items():
+                if answered not in made:
+                    found.append((i, part, answered))
+    return found
+
+
+def _all_paired(window: Sequence[BaseMessage]) -> bool:
+    """Tell whether the `tool_calls` in a window do for all its answers, as they mostly do."""
+    made: set[str | None] = set()
     message: Any  # its role tells what it has
-    for i, message in enumerate(messages[start:end], start):
+    for message in window:
         role = ROLES[type(message)]
         if role == "ai":
             for call in message.tool_calls:
                 made.add(call["id"])
-            if thorough:
-                made.update(calls_of(message))
-            continue
-        if role == "result":
-            settled = type(message) is ToolMessage and message.tool_call_id in made
-        else:
-            settled = type(message.content) is str if role == "user" else role_of(message) != "user"
-        if settled:
-            continue
-        for part, answered in answers_of(message).items():
-            if answered not in made and not thorough:
-                # Most calls are `tool_calls`; only where these do not do are others looked for.
-                thorough = True
-                made.update(*map(calls_of, messages[start:i]))
-            if answered not in made:
-                found.append((i, part, answered))
-    return found
+        elif role == "result":
+            if type(message) is not ToolMessage or message.tool_call_id not in made:
+                return False
+        elif role == "user":
+            if type(message.content) is not str and answers_of(message):
+                return False
+        elif role_of(message) == "user" and answers_of(message):
+            return False
+    return True
 
 
 def stranded(

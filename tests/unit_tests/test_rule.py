@@ -177,6 +177,18 @@ def test_list_that_costs_more_than_its_parts() -> None:
     ]
 
 
+def test_tokens_may_be_fractions() -> None:
+    """A counter may return a float, as the approximate ones of other packages do."""
+
+    def half(message: BaseMessage) -> float:
+        return letters_of(message) / 2
+
+    history: History = [ask("aa"), say("bb"), ask("cc"), say("ddd")]
+    options: Options = {"token_counter": half}
+    assert reduce_messages(history, max_tokens=2, **options) == history[2:3]
+    assert reduce_messages(history, max_tokens=3, **options) == history[2:]
+
+
 def test_system_message_over_the_budget_overflows_nothing() -> None:
     """With neither a question nor a step nothing overflows, not even the system message."""
     history = [system("sssss"), result("a", "bb")]
