@@ -1,9 +1,10 @@
-"""Tables that a run produces, in Markdown, and their place in the README."""
+"""Tables that a run produces, in Markdown, and their places in the docs."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
+DOCS = README.parent / "docs"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
@@ -12,7 +13,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, marks, *rows])
 
 
-def write(name: str, text: str, page: Path = README) -> None:
+def write(name: str, text: str, page: Path) -> None:
     """Put a text into a page, between the markers of that name.
 
     Raises:

@@ -2,5 +2,5 @@
 
 `pytest tests/acceptance` takes a share of the histories and prints the tables, `ACCEPTANCE=full`
 in the environment makes it take all. `python -m tests.acceptance --full --write` puts the tables
-into the README.
+into docs/acceptance.md.
 """

@@ -11,7 +11,7 @@ def main() -> int:
     """Run, print the tables, and write them where asked to."""
     parser = argparse.ArgumentParser(prog="python -m tests.acceptance", description=__doc__)
     parser.add_argument("--full", action="store_true", help="every history, at more points")
-    parser.add_argument("--write", action="store_true", help="put the tables into the README")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/")
     options = parser.parse_args()
 
     tally = run.tallied(full=options.full)
@@ -26,7 +26,7 @@ def main() -> int:
     for refusal in tally.refused[:10]:
         print(refusal, file=sys.stderr)
     if options.write:
-        tables.write("acceptance", text)
+        tables.write("acceptance", text, tables.DOCS / "acceptance.md")
     return 1 if tally.refused else 0
 
 

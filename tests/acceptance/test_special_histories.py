@@ -124,7 +124,7 @@ def test_thinking_bound_to_its_conversation() -> None:
     """The setting that lets newer Claude models take thinking from a cut history is sent on.
 
     They tie each thinking block to all that stood before it. No cut in front of one can be hidden
-    from them, so the README names this setting.
+    from them, so docs/promise.md names this setting.
     """
     binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
     model = ChatAnthropic(

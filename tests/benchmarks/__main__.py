@@ -5,7 +5,7 @@ import sys
 
 from tests.benchmarks import agent, side_by_side, speed
 from tests.benchmarks.versions import versions
-from tests.tables import write
+from tests.tables import DOCS, write
 
 QUICK = (100, 1_000)
 
@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure, print the tables, and write them where asked to."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short histories, one window")
-    parser.add_argument("--write", action="store_true", help="put the tables into the README")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/")
     parser.add_argument(
         "--limit", type=float, default=2.0, metavar="SECONDS", help="the most that a call may take"
     )
@@ -46,8 +46,8 @@ def main(arguments: list[str] | None = None) -> None:
             side_by_side.markdown(cells, limit),
             setting,
         ]
-        write("bench", "\n\n".join(tables))
-        write("agent", thread)
+        write("bench", "\n\n".join(tables), DOCS / "benchmarks.md")
+        write("agent", thread, DOCS / "long-threads.md")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_mentor_reducer import MentorChatReducer
 from tests.acceptance import corpus
 from tests.benchmarks.versions import versions
-from tests.tables import table, write
+from tests.tables import DOCS, table, write
 
 History = list[BaseMessage]
 Reduce = Callable[[History], Sequence[BaseMessage]]
@@ -177,14 +177,14 @@ def conversations() -> list[History]:
 def main(arguments: list[str] | None = None) -> None:
     """Replay, print the table, and write it where asked to."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.cache", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the table into the README")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/")
     options = parser.parse_args(arguments)
     replayed = conversations()
     text = markdown(replayed, rows(replayed))
     print(text)
     print(f"\nWith {versions()}.")
     if options.write:
-        write("cache", text)
+        write("cache", text, DOCS / "cache.md")
 
 
 if __name__ == "__main__":

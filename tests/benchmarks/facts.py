@@ -31,12 +31,12 @@ from langchain_mentor_reducer import MentorChatReducer
 from tests.acceptance import corpus, providers, rivals, shapes
 from tests.benchmarks.cache import History, Reduce, called_at
 from tests.benchmarks.versions import versions
-from tests.tables import table, write
+from tests.tables import DOCS, table, write
 
 BUDGETS = (10, 20, 30)
 AT_MOST = 5_000
 """Model calls that are looked at: of more, so many are drawn by a seed."""
-PAGE = Path(__file__).parents[2] / "docs" / "facts.md"
+PAGE = DOCS / "facts.md"
 FACTS = Path(__file__).with_name("facts.json")
 WORD = re.compile(r"\w+(?:[-.]\w+)*")
 
