@@ -108,7 +108,7 @@ facts: .venv/.test  ## What a window still knows of what the model goes on to us
 # --- release ---------------------------------------------------------------------------------------------------------
 
 .PHONY: dist
-dist: .venv/.dist  ## Build wheel and sdist, check them, run the README's first example from the wheel
+dist: .venv/.dist  ## Build wheel and sdist, check them, run the README's example from the wheel
 	rm -rf dist
 	$(BIN)/python -m build --installer uv
 	$(BIN)/twine check --strict dist/*

@@ -1,4 +1,4 @@
-"""Check what `make dist` built: the files, and the README's first example in an empty place."""
+"""Check what `make dist` built: the files, and an example of the README in an empty place."""
 
 import re
 import subprocess
@@ -54,12 +54,13 @@ def check_files(wheel: Path, sdist: Path) -> None:
     print(f"{wheel.name}: {len(inside)} files and its metadata; {sdist.name}: {len(tops)} entries")
 
 
-def run_first_example(wheel: Path) -> None:
-    """Run the first Python block of the README where nothing but the wheel is installed."""
+def run_example(wheel: Path) -> None:
+    """Run the README's example that checks itself where nothing but the wheel is installed."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = re.search(r"^```python\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
-    if block is None:
-        sys.exit("README.md has no Python block")
+    blocks = re.findall(r"^```python\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    example = next((block for block in blocks if "\nassert " in block), None)
+    if example is None:
+        sys.exit("README.md has no Python block with an assert")
     uv = ROOT / ".venv/bin/uv"
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
@@ -67,11 +68,11 @@ def run_first_example(wheel: Path) -> None:
         install: list[str | Path] = [uv, "pip", "install", "--quiet", "--python", python]
         constraints: list[str | Path] = ["--constraint", ROOT / "constraints.txt"]
         subprocess.run([*install, *constraints, f"{wheel}[agents]"], check=True)
-        print(f"The README's first example, with {wheel.name} in an empty environment:", flush=True)
+        print(f"The README's example, with {wheel.name} in an empty environment:", flush=True)
         # -I: neither the working directory nor a variable may lead to the source tree.
-        subprocess.run([python, "-I", "-W", "error", "-c", block[1]], check=True, cwd=folder)
+        subprocess.run([python, "-I", "-W", "error", "-c", example], check=True, cwd=folder)
 
 
 if __name__ == "__main__":
     check_files(only("*.whl"), only("*.tar.gz"))
-    run_first_example(only("*.whl"))
+    run_example(only("*.whl"))
