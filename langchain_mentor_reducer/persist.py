@@ -101,8 +101,8 @@ def cut_state(
     if not persist:
         return StateCut(window, view, [], state)
     kept = {cut.system, *cut.indices(len(history))} - cut.stranded.keys()
-    ids = {message.id for message in state}
-    leaving = [m for i, m in enumerate(history) if i not in kept and m.id in ids]
+    stands = {message.id: message for message in state}  # what is seen of it may be edited
+    leaving = [stands[m.id] for i, m in enumerate(history) if i not in kept and m.id in stands]
     return StateCut(window, view, leaving, state)
 
 

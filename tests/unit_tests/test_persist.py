@@ -122,6 +122,14 @@ def test_messages_beside_the_state() -> None:
     assert cut.update() == [RemoveMessage(id="q0"), RemoveMessage(id="a0")]
 
 
+def test_what_leaves_is_told_as_the_state_has_it() -> None:
+    """What another middleware edited for the model is archived as it stands in the state."""
+    history = talk(3)
+    edited = [history[0].model_copy(update={"content": "[cleared]"}), *history[1:]]
+    cut = cut_state(SMALL, edited, history, persist=True)
+    assert cut.leaving == history[:4]
+
+
 # --- Persist equals view -------------------------------------------------------------------------
 
 
