@@ -191,6 +191,8 @@ class Provider(ThreadingHTTPServer):
         self.sizes: list[int] = []
         """How many messages each request held; the calls of one message are one."""
         self.refusals: list[str] = []
+        self.held: dict[str, list[Item]] = {}
+        """What it remembers behind the id of each response."""
 
     @property
     def address(self) -> str:
@@ -205,15 +207,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Refuse, or answer."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         field, refused, answer = ROUTES[self.path]
-        history = body[field]
-        kinds = [item.get("type") for item in history]
+        sent = body[field]
+        kinds = [item.get("type") for item in sent]
         beside = sum(a == b == "function_call" for a, b in pairwise(kinds))
-        self.server.sizes.append(len(history) - beside)
+        self.server.sizes.append(len(sent) - beside)
+        history = [*self.server.held.get(body.get("previous_response_id"), []), *sent]
         if why := refused(history):
             self.server.refusals.append(why)
             error = {"message": why, "type": "invalid_request_error"}
             return self._send(400, {"type": "error", "error": error})
-        return self._send(200, answer(history, self.server.limit))
+        said = answer(history, self.server.limit)
+        if "output" in said:
+            said["id"] = f"resp_{len(self.server.held)}"
+            self.server.held[said["id"]] = [*history, *said["output"]]
+        return self._send(200, said)
 
     def _send(self, status: int, body: Item) -> None:
         data = json.dumps(body).encode()
