@@ -87,7 +87,8 @@ def test_cleared_outputs(recipe: Recipe) -> None:
     """Cleared first, all questions fit where ours alone keeps some: the figures on the page."""
     model = ScriptedModel(script=reader)
     both = recipe("Clear old tool outputs first", model=model, tools=[page])["agent"]
-    alone = create_agent(model, [page], middleware=[MentorChatReducerMiddleware(max_tokens=8000)])
+    ours = MentorChatReducerMiddleware(max_tokens=8000)
+    alone: Any = create_agent(model, [page], middleware=[ours])
     held = ask(both, *map(str, range(12)))
     assert sum(len(m.text) for m in held if isinstance(m, ToolMessage)) == 12 * 4000
     cleared = model.windows[-1]
@@ -137,10 +138,13 @@ def test_archive(recipe: Recipe) -> None:
     """The tool finds what left the state, in its own thread alone."""
     model = ScriptedModel(script=remembering)
     run = recipe("Archive, and recall", model=model, tools=[count])
-    held = ask(run["agent"], "My boat is called Kittiwake.", *REMARKS)
-    assert not any("Kittiwake" in m.text for m in held)
-    assert "Kittiwake" in ask(run["agent"], "Recall the boat's name.")[-1].text
-    assert ask(run["agent"], "Recall the boat's name.", thread="2")[-1].text == "I do not know."
+    for thread, boat in (("1", "Kittiwake"), ("2", "Puffin")):
+        held = ask(run["agent"], f"My boat is called {boat}.", *REMARKS, thread=thread)
+        assert not any(boat in m.text for m in held)
+    for thread, boat in (("1", "Kittiwake"), ("2", "Puffin")):
+        held = ask(run["agent"], "Recall the boat's name.", thread=thread)
+        assert held[-1].text == f"boat is called {boat}"
+        assert [name for name in ("Kittiwake", "Puffin") if name in held[-2].text] == [boat]
     (newest,) = run["store"].search(("archive", "1"), query="boat called", limit=1)
     assert "Kittiwake" not in newest.value["text"], "why the tool matches words itself"
 
