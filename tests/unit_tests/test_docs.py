@@ -34,7 +34,8 @@ LINKS = {
     for page, text in TEXTS.items()
 }
 SYBIL = Sybil([PythonCodeBlockParser()])
-BLOCKS = [block for page in PAGES for block in SYBIL.parse(page)]
+# The recipes need databases and other packages: they run among the integration tests.
+BLOCKS = [block for page in PAGES if page.stem != "recipes" for block in SYBIL.parse(page)]
 ANSWER = "19:10, west pier."
 
 
