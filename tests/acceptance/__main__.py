@@ -6,6 +6,8 @@ import sys
 from tests import tables
 from tests.acceptance import breaker, cassettes, report, run
 
+BROKEN = tables.README.parent / "docs" / "broken-threads.md"
+
 
 def main() -> int:
     """Run, print the tables, and write them where asked to."""
@@ -20,7 +22,11 @@ def main() -> int:
         with run.unheard():
             parts.append(report.recorded(cassettes.check()))
     with run.unheard():
-        parts.append(breaker.run(full=options.full).markdown())
+        broken = breaker.run(full=options.full).markdown()
+    parts.append(broken)
+    if options.write:
+        # The corners, below the table, stand on the other page.
+        tables.write("breakage", broken.partition("\n\n")[0], BROKEN)
     text = "\n\n".join(parts)
     print(text)
     for refusal in tally.refused[:10]:
