@@ -1,7 +1,8 @@
 """The model behind the notebooks: a scripted one, or a real one where a key is set.
 
 The script answers from what stands in the window, and only from that: cut the wrong message, and
-it does not know. Like a provider, it refuses a tool result whose call is not there.
+it does not know. Like a provider, it refuses a tool result without its call, and the other way
+round.
 """
 
 import os
@@ -111,14 +112,21 @@ class ScriptedModel(BaseChatModel):
 
 
 def refuse_strays(window: list[BaseMessage]) -> None:
-    """Refuse what every provider refuses: a result without the call that it answers."""
+    """Refuse what every provider refuses: a result without its call, a call without its result."""
     open_calls: set[str | None] = set()
     for message in window:
-        if isinstance(message, AIMessage):
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id not in open_calls:
+                reason = f"400: a tool result without its call ({message.text!r})"
+                raise RefusedError(reason)
+            open_calls.remove(message.tool_call_id)
+        elif open_calls:
+            break
+        elif isinstance(message, AIMessage):
             open_calls = {call["id"] for call in message.tool_calls}
-        elif isinstance(message, ToolMessage) and message.tool_call_id not in open_calls:
-            reason = f"400: a tool result without its call ({message.text!r})"
-            raise RefusedError(reason)
+    if open_calls:
+        reason = f"400: a tool call without its result ({', '.join(map(str, open_calls))})"
+        raise RefusedError(reason)
 
 
 def answer(window: list[BaseMessage]) -> AIMessage:  # noqa: PLR0911 - a script is a list of answers

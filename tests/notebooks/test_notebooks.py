@@ -7,7 +7,7 @@ import pytest
 
 from tests.notebooks import NOTEBOOKS, outputs, read, run, tidy
 
-NAMES = {"chains", "langgraph_agents", "prompt_cache", "quickstart"}
+NAMES = {"broken_thread", "chains", "langgraph_agents", "prompt_cache", "quickstart"}
 
 
 def test_all_are_here() -> None:
