@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tests.benchmarks import agent, side_by_side, speed
+from tests.benchmarks import agent, mending, side_by_side, speed
 from tests.benchmarks.versions import versions
 from tests.tables import DOCS, write
 
@@ -25,6 +25,8 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{setting}\n")
     rows = list(speed.rows(QUICK, seconds=0.2) if options.quick else speed.rows())
     print(f"{speed.markdown(rows)}\n\n{speed.invoke_markdown(rows)}\n")
+    mend = mending.markdown(seconds=0.2 if options.quick else 0.5)
+    print(f"{mend}\n")
 
     cells = list(
         side_by_side.cells(
@@ -43,6 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
         tables = [
             speed.markdown(rows),
             speed.invoke_markdown(rows),
+            mend,
             side_by_side.markdown(cells, limit),
             setting,
         ]
