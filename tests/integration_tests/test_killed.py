@@ -20,7 +20,7 @@ import openai
 import psycopg
 import pytest
 from langchain.agents import AgentState, create_agent
-from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
 from langchain_mentor_reducer import MentorChatReducerMiddleware, bounded_messages
@@ -31,6 +31,7 @@ from tests.integration_tests.test_clients import chat, messages, responses
 
 PROJECT = Path(__file__).parents[2]
 BUDGET = 20
+LONG_AGO = [m for _ in range(5) for m in (HumanMessage("Hello!"), AIMessage("Hello."))]
 CLIENTS = [chat, responses, messages]
 
 
@@ -118,6 +119,8 @@ def test_killed_inside_a_tool(database: str, face: str, tmp_path: Path, seen: li
                 assert ask(agent, "And now?") == ["Late.", *written[1:]]
                 assert seen[-1].count("Late.") == 1
                 assert seen[-1].count(NO_RESULT) == 1
+            held = mending[0].get_state(THREAD).values["messages"]
+        assert (len(held) > BUDGET + 1) == (face == "view")
         assert len(server.refusals) == len(CLIENTS)
 
 
@@ -126,7 +129,8 @@ def main(database: str, face: str, address: str, inside: str) -> None:
     model = chat(cast("Provider", Namespace(address=address)))
     with open_saver(database) as saver:
         agent = make_agent(model, saver, face, mend=False, inside=Path(inside))
-        agent.invoke({"messages": [HumanMessage("Count.")]}, THREAD, durability="sync")
+        asked = {"messages": [*LONG_AGO, HumanMessage("Count.")]}
+        agent.invoke(asked, THREAD, durability="sync")
 
 
 if __name__ == "__main__":
