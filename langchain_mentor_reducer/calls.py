@@ -12,6 +12,7 @@ from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     FunctionMessage,
+    ToolCall,
     ToolMessage,
 )
 
@@ -36,6 +37,20 @@ ANSWERS: Final = {
     "tool_search_output": "call_id",
 }
 """Blocks of a user message that answer, and the key that holds the id of the call."""
+
+UNANSWERABLE: Final = frozenset(
+    {
+        "apply_patch_call",
+        "computer_call",
+        "custom_tool_call",
+        "mcp_approval_request",
+        "tool_search_call",
+    }
+)
+"""Blocks that call for a result of a form that cannot be made up."""
+
+THOUGHTS: Final = frozenset({"reasoning", "redacted_thinking", "thinking"})
+"""Blocks that say nothing without what they led to."""
 
 Call = str | tuple[str, str]
 """What pairs an answer with its call: an id, or `("function", name)` of a legacy call."""
@@ -111,6 +126,82 @@ def without(message: BaseMessage, parts: Collection[int]) -> BaseMessage | None:
         return None
     left = [block for part, block in enumerate(message.content) if part not in parts]
     return message.model_copy(update={"content": left}) if left else None
+
+
+def says(message: BaseMessage) -> bool:
+    """Tell whether an `AIMessage` holds anything that would be sent besides its calls."""
+    if type(message.content) is str and (message.content or not message.additional_kwargs):
+        return bool(message.content)
+    silent = THOUGHTS | CALLS.keys()
+    return bool(message.additional_kwargs.get("audio")) or any(
+        block.get("type") not in silent and block.get("text") != "" for block in _blocks(message)
+    )
+
+
+def makes_again(before: AIMessage, message: AIMessage, call: Call) -> bool:
+    """Tell whether `message` makes a call word for word as `before` does."""
+    made = [each for m in (before, message) for each in m.tool_calls if each["id"] == call]
+    return len(made) > 1 and all(each == made[0] for each in made)
+
+
+def unanswerable(message: BaseMessage) -> set[Call]:
+    """List the calls of an `AIMessage` whose result cannot be made up."""
+    keys = {kind: CALLS[kind] for kind in UNANSWERABLE}
+    return set(_ids(list(_blocks(message)), keys))
+
+
+def with_calls(
+    message: AIMessage, stay: Collection[Call], valid: Collection[str | None] = ()
+) -> AIMessage:
+    """Return `message` with each of some of its calls once, and no other.
+
+    Args:
+        message: It comes back as it is where that says the same, otherwise as a copy.
+        stay: The calls.
+        valid: Invalid calls that become calls without arguments.
+    """
+    calls = {call["id"]: call for call in message.tool_calls if call["id"] in stay}
+    invalid = {call["id"]: call for call in message.invalid_tool_calls if call["id"] in stay}
+    for id_ in valid:
+        name = invalid.pop(id_)["name"] or "unknown"
+        calls.setdefault(id_, ToolCall(name=name, args={}, id=id_, type="tool_call"))
+    kwargs = dict(message.additional_kwargs)
+    legacy = kwargs.get("function_call")
+    if isinstance(legacy, dict) and ("function", legacy.get("name")) not in stay:
+        del kwargs["function_call"]
+    if isinstance(kwargs.get("tool_outputs"), list):
+        kwargs["tool_outputs"] = _less(kwargs["tool_outputs"], stay)
+    content = message.content if type(message.content) is str else _less(message.content, stay)
+    update = {
+        "content": content,
+        "tool_calls": list(calls.values()),
+        "invalid_tool_calls": list(invalid.values()),
+        "additional_kwargs": kwargs,
+    }
+    if all(value == getattr(message, field) for field, value in update.items()):
+        return message
+    kwargs.pop("tool_calls", None)  # what a converter falls back to
+    return message.model_copy(update=update)
+
+
+def _less(blocks: list[Any], stay: Collection[Call]) -> list[Any]:
+    """Leave out blocks of calls, and the reasoning that led to them alone."""
+    left: list[Any] = []
+    for block in blocks:
+        id_ = _id(block, CALLS)
+        if id_ is None or id_ in stay:
+            left.append(block)
+            continue
+        while left and _unwrap(left[-1]).get("type") == "reasoning":
+            left.pop()
+    return left
+
+
+def _blocks(message: BaseMessage) -> Iterator[dict[str, Any]]:
+    """List the blocks of an `AIMessage` unwrapped, those beside its content too."""
+    for blocks in (message.content, message.additional_kwargs.get("tool_outputs")):
+        if isinstance(blocks, list):
+            yield from map(_unwrap, blocks)
 
 
 def _ids(blocks: object, keys: dict[str, str]) -> Iterator[str]:
