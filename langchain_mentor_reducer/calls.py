@@ -171,7 +171,8 @@ def with_calls(
         del kwargs["function_call"]
     if isinstance(kwargs.get("tool_outputs"), list):
         kwargs["tool_outputs"] = _less(kwargs["tool_outputs"], stay)
-    content = message.content if type(message.content) is str else _less(message.content, stay)
+    content: Any = message.content
+    content = content if type(content) is str else _less(content, stay)
     update = {
         "content": content,
         "tool_calls": list(calls.values()),

@@ -126,24 +126,34 @@ def _is_sound_at_a_glance(messages: Sequence[BaseMessage], *, answer_last: bool)
     message: Any  # its role tells what it has
     for message in messages:
         role = ROLES[type(message)]
-        if role == "result":
+        if role == "user" and not waiting:
+            if type(message.content) is not str and answers_of(message):
+                return False
+        elif role == "ai" and not waiting:
+            if (
+                message.tool_calls
+                or message.additional_kwargs
+                or message.invalid_tool_calls
+                or not message.content
+                or type(message.content) is not str
+            ):
+                waiting.update(calls_of(message))
+                if not _is_plain(message) or not (waiting or says(message)):
+                    return False
+        elif role == "result":
             answers = answers_of(message)
             if not answers or answers[0] not in waiting:
                 return False
             waiting.remove(answers[0])
-        elif waiting or role not in {"user", "system", "ai"}:
-            return False
-        elif role == "ai":
-            if message.tool_calls or type(message.content) is not str:
-                waiting.update(calls_of(message))
-                ids = {call["id"] for call in message.tool_calls}
-                if len(ids) < len(message.tool_calls) or message.invalid_tool_calls or not ids:
-                    return False
-            elif not message.content or message.additional_kwargs or message.invalid_tool_calls:
-                return False
-        elif type(message.content) is not str and answers_of(message):
+        elif waiting or role != "system":
             return False
     return not (waiting and answer_last)
+
+
+def _is_plain(message: Any) -> bool:
+    """Tell whether each call of a message is valid and has an id of its own."""
+    ids = {call["id"] for call in message.tool_calls if call["id"]}
+    return len(ids) == len(message.tool_calls) and not message.invalid_tool_calls
 
 
 class _Mending:
@@ -252,7 +262,7 @@ class _Mending:
         elif lacking <= gone:
             self.out += found
             return
-        names = {call["id"]: call["name"] for call in said.tool_calls}
+        names: dict[Any, str] = {call["id"]: call["name"] for call in said.tool_calls}
         for call, answer in calls.items():
             if call in lacking - gone:
                 self.note(i, "a call that has no result")

@@ -156,6 +156,24 @@ def apply_patch(n: str) -> History:
     ]
 
 
+def custom_tool(n: str) -> History:
+    """A call in words of its own, and its output."""
+    call = {
+        "type": "custom_tool_call",
+        "id": f"ctc_{n}",
+        "call_id": f"call_{n}",
+        "name": "look_up",
+        "input": n,
+    }
+    output = {"type": "custom_tool_call_output", "output": "found"}
+    return [
+        HumanMessage(f"What of {n}?"),
+        _said(call, tool_calls=[_tool_call(n)]),
+        ToolMessage([output], tool_call_id=f"call_{n}"),
+        _said(_text(n)),
+    ]
+
+
 def computer_use(n: str) -> History:
     """Two clicks, each answered with a picture of the screen."""
     clicks: History = []
@@ -297,6 +315,7 @@ SPECIAL = {
     "MCP approvals": _responses(mcp_approval),
     "client tool search": _responses(client_tool_search),
     "apply patch": _responses(apply_patch),
+    "custom tools": _responses(custom_tool),
     "computer use": _responses(computer_use),
     "reasoning items": _responses(reasoning),
     "thinking with tool use": _anthropic(thinking),

@@ -6,7 +6,8 @@ import pytest
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 
-from langchain_mentor_reducer import reduce_messages
+from langchain_mentor_reducer import mend_messages, reduce_messages
+from langchain_mentor_reducer.calls import answers_of, calls_of
 from tests.acceptance import providers, special, wire
 from tests.acceptance.rivals import sliced
 from tests.acceptance.special import SPECIAL, History, Special
@@ -39,6 +40,27 @@ def test_accepted_whole_and_reduced(case: Special) -> None:
 def test_a_slice_is_refused(case: Special) -> None:
     """Keeping just the last N breaks it for some N, so being accepted means something."""
     assert any(case.objection(sliced(case.history, n)) for n in range(1, len(case.history)))
+
+
+def breakages(history: History) -> Iterator[History]:
+    """Lose, double and move each call and each answer."""
+    for i, message in enumerate(history):
+        before, rest = history[:i], history[i + 1 :]
+        if calls_of(message) or answers_of(message):
+            yield [*before, *rest]
+            yield [*before, message, message, *rest]
+            yield [*before, HumanMessage("Wait."), message, *rest]
+        if answers_of(message):
+            yield [*before, *rest[:1], message, *rest[1:]]
+            yield [*before[:-1], message, *before[-1:], *rest]
+
+
+@every
+def test_mended(case: Special) -> None:
+    """What is broken at any place is accepted when it is mended."""
+    assert mend_messages(case.history, answer_last=True) == case.history
+    for broken in breakages(case.history):
+        assert case.objection(mend_messages(broken, answer_last=True)) is None
 
 
 @every
