@@ -52,6 +52,8 @@ UNANSWERABLE: Final = frozenset(
 THOUGHTS: Final = frozenset({"reasoning", "redacted_thinking", "thinking"})
 """Blocks that say nothing without what they led to."""
 
+_SILENT: Final = THOUGHTS | CALLS.keys()
+
 Call = str | tuple[str, str]
 """What pairs an answer with its call: an id, or `("function", name)` of a legacy call."""
 
@@ -132,9 +134,8 @@ def says(message: BaseMessage) -> bool:
     """Tell whether an `AIMessage` holds anything that would be sent besides its calls."""
     if type(message.content) is str and (message.content or not message.additional_kwargs):
         return bool(message.content)
-    silent = THOUGHTS | CALLS.keys()
     return bool(message.additional_kwargs.get("audio")) or any(
-        block.get("type") not in silent and block.get("text") != "" for block in _blocks(message)
+        block.get("type") not in _SILENT and block.get("text") != "" for block in _blocks(message)
     )
 
 
@@ -148,6 +149,14 @@ def unanswerable(message: BaseMessage) -> set[Call]:
     """List the calls of an `AIMessage` whose result cannot be made up."""
     keys = {kind: CALLS[kind] for kind in UNANSWERABLE}
     return set(_ids(list(_blocks(message)), keys))
+
+
+def error_result(call: Call, name: str | None, text: str) -> BaseMessage:
+    """Make an error that answers a call, and that can be told from a tool's own."""
+    if isinstance(call, tuple):
+        return FunctionMessage(content=text, name=call[1])
+    ours = {"mended": True}
+    return ToolMessage(text, tool_call_id=call, name=name, status="error", additional_kwargs=ours)
 
 
 def with_calls(

@@ -30,9 +30,7 @@ from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from langchain_core.messages import (
     BaseMessage,
-    FunctionMessage,
     MessageLikeRepresentation,
-    ToolMessage,
     convert_to_messages,
 )
 
@@ -40,6 +38,7 @@ from langchain_mentor_reducer.calls import (
     Call,
     answers_of,
     calls_of,
+    error_result,
     makes_again,
     says,
     unanswerable,
@@ -231,23 +230,22 @@ class _Mending:
 
     def last(self) -> int:
         """Find the last message, without answers and what comes to nothing."""
-        return max(
-            (
-                i
-                for i, message in enumerate(self.messages)
-                if (self.steps[i] or says(message) if i in self.steps else not self.only_answers(i))
-            ),
-            default=-1,
-        )
+        for i in range(len(self.messages) - 1, -1, -1):
+            step = self.steps.get(i)
+            if step or (not self.only_answers(i) if step is None else says(self.messages[i])):
+                return i
+        return -1
 
     def put_step(self, i: int, *, is_open: bool) -> None:
         """Put a message of the model and the answers to its calls, or leave both out."""
         message, calls = self.messages[i], self.steps[i]
         lacking = set() if is_open else {call for call, answer in calls.items() if not answer}
         gone = {c for c in lacking if (i, c) in self.again} | lacking & unanswerable(message)
+        lacking -= gone
+        stay = [call for call in calls if call not in gone]
         errors = {c["id"]: c["error"] for c in message.invalid_tool_calls if c["id"] in lacking}
-        said = with_calls(message, calls.keys() - gone, valid=errors.keys() - gone)
-        if not (calls.keys() - gone or says(message)):
+        said = with_calls(message, stay, valid=errors)
+        if not (stay or says(message)):
             self.note(i, "nothing is left that it says or calls")
             return
         if said is not message:
@@ -256,26 +254,17 @@ class _Mending:
         self.out.append((i, 0))
         found = sorted(answer for answer in calls.values() if answer)
         behind = chain.from_iterable(self.parts[i + 1 : i + 1 + len(found)])
-        if found != list(islice(behind, len(found))):
-            for j in dict.fromkeys(j for j, _ in found):
-                self.note(j, "it stood apart from its call")
-        elif lacking <= gone:
-            self.out += found
-            return
+        stand = found == list(islice(behind, len(found)))
+        for j in () if stand else dict.fromkeys(j for j, _ in found):
+            self.note(j, "it stood apart from its call")
         names: dict[Any, str] = {call["id"]: call["name"] for call in said.tool_calls}
-        for call, answer in calls.items():
-            if call in lacking - gone:
-                self.note(i, "a call that has no result")
-                self.add(no_result(call, names.get(call), errors.get(call)))
-            elif answer:
-                self.out.append(answer)
-
-    def add(self, message: BaseMessage) -> None:
-        """Put a message that was not there."""
-        part = (len(self.messages), 0)
-        self.messages.append(message)
-        self.parts.append([part])
-        self.out.append(part)
+        for call in [call for call in stay if call in lacking]:
+            calls[call] = (len(self.messages), 0)
+            self.parts.append([(len(self.messages), 0)])
+            text = errors.get(call) or NO_RESULT
+            self.messages.append(error_result(call, names.get(call), text))
+            self.note(i, "a call that has no result")
+        self.out += found if stand and not lacking else filter(None, map(calls.get, stay))
 
     def note(self, i: int, reason: str) -> None:
         """Note what is mended."""
@@ -294,16 +283,3 @@ class _Mending:
             mended.messages.append(message)
             mended.sources.append(i if i < self.count else None)
         return mended
-
-
-def no_result(call: Call, name: str | None, text: str | None) -> BaseMessage:
-    """Make the answer to a call that has no result."""
-    if isinstance(call, tuple):
-        return FunctionMessage(content=NO_RESULT, name=call[1])
-    return ToolMessage(
-        text or NO_RESULT,
-        tool_call_id=call,
-        name=name,
-        status="error",
-        additional_kwargs={"mended": True},
-    )

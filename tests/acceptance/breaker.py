@@ -147,31 +147,81 @@ REPAIRS: dict[str, Callable[[History], History]] = {
 }
 
 
-ONE_ID_EACH = {"Anthropic, by turnsafe", "Cohere Command, renderer"}
-USER_LAST = {"Bedrock Converse", "Mistral", "Mistral, tokenizer v3", "Mistral, tokenizer v13"}
-"""Those who want a user or a tool last."""
-
-
-def corner_of(who: str, after: History) -> str | None:
-    """Name what no repair of a history's order can help; counted apart for every repair."""
+def _model_first(after: History) -> bool:
     said = [message for message in after if message.type != "system"]
-    if said and isinstance(said[0], AIMessage):
-        return "the breakage left whole steps in front of the first question"
-    ends = bool(said) and isinstance(said[-1], AIMessage) and not said[-1].tool_calls
-    if ends and who in USER_LAST:
-        return "the breakage left the model's own words at the end"
+    return bool(said) and isinstance(said[0], AIMessage)
+
+
+def _model_last(after: History) -> bool:
+    last = after[-1] if after else None
+    return isinstance(last, AIMessage) and not last.tool_calls
+
+
+def _id_twice(after: History) -> bool:
     made = [call["id"] for m in after if isinstance(m, AIMessage) for call in m.tool_calls]
-    if who in ONE_ID_EACH and len(made) > len(set(made)):
-        return f"{who}: a call and its result came twice, and it takes no id twice"
+    return len(made) > len(set(made))
+
+
+def _no_answer_between(after: History) -> bool:
     asked = False
-    for message in after if who == "Ministral-3-14B, template" else ():
+    for message in after:
         if isinstance(message, HumanMessage):
             if asked:
-                return f"{who}: no form for two questions with nothing or only a call between"
+                return True
             asked = True
         elif isinstance(message, AIMessage) and not message.tool_calls:
             asked = False
-    return None
+    return False
+
+
+Corner = tuple[Callable[[History], bool], dict[str, str]]
+CORNERS: dict[str, Corner] = {
+    "whole steps before the first question": (
+        _model_first,
+        {
+            "Mistral, tokenizer v3": "Not the same number of function calls and responses",
+            "Mistral, tokenizer v13": "Unexpected tool call id",
+            "Mistral, template v13": "must start with a user or system message",
+            "Ministral-3-14B, template": "roles must alternate",
+            "Gemini": "a function call without a user turn before it",
+            "Bedrock Converse": "the first message is not the user's",
+            "Perplexity": "the first message is not the user's",
+        },
+    ),
+    "the model's own words last": (
+        _model_last,
+        {
+            "Mistral, tokenizer v3": "Expected last role User or Tool",
+            "Mistral, tokenizer v13": "Expected last role User or Tool",
+            "Bedrock Converse": "the last message is not the user's",
+            "Mistral": "the last message is of assistant",
+        },
+    ),
+    "a call and its result came twice": (
+        _id_twice,
+        {
+            "Anthropic, by turnsafe": "duplicate_tool_call_id",
+            "Cohere Command, renderer": "duplicate tool call id",
+        },
+    ),
+    "Ministral: two questions, nothing or only calls between": (
+        _no_answer_between,
+        {"Ministral-3-14B, template": "roles must alternate"},
+    ),
+}
+"""What no repair of a history's order can help: who refuses it, and in which words."""
+
+
+def corner_of(who: str, after: History, reason: str) -> str | None:
+    """Name the corner that this refusal is about; counted apart for every repair."""
+    return next(
+        (
+            corner
+            for corner, (holds, words) in CORNERS.items()
+            if who in words and words[who] in reason and holds(after)
+        ),
+        None,
+    )
 
 
 class Breakages:
@@ -199,7 +249,7 @@ class Breakages:
                         by: dict[str, str] = {}
                         for v in accepting:
                             if reason := v.refuses(after):
-                                if corner := corner_of(v.name, after):
+                                if corner := corner_of(v.name, after, reason):
                                     self.cornered[name][corner] += 1
                                 else:
                                     by[v.name] = reason
@@ -209,24 +259,20 @@ class Breakages:
                             self.examples.setdefault((name, who), (before, after, why))
 
     def markdown(self) -> str:
-        """The table of the breakages."""
+        """The table of the breakages, with the refusals that are counted apart."""
         rows = [
             [
                 name,
                 f"{self.refused[name] / self.tried:.1%}",
                 f"{self.refused[name]:,}",
                 ", ".join(f"{who} {n:,}" for who, n in self.refused_by[name].most_common(4)),
+                *(f"{self.cornered[name][corner]:,}" for corner in CORNERS),
             ]
             for name in REPAIRS
         ]
-        head = ["repair", f"of {self.tried:,} refused", "refused", "most often by"]
-        corners = [
-            f"- Counted apart, {name}: {corner} ({n:,})."
-            for name, counted in self.cornered.items()
-            if "mend" in name
-            for corner, n in counted.items()
-        ]
-        return "\n".join([table(head, rows), "", *corners])
+        apart = [f"apart: {corner}" for corner in CORNERS]
+        head = ["repair", f"of {self.tried:,} refused", "refused", "most often by", *apart]
+        return table(head, rows)
 
 
 def run(*, full: bool) -> Breakages:

@@ -19,9 +19,7 @@ def breakages() -> breaker.Breakages:
 @pytest.mark.parametrize("name", MENDED)
 def test_nobody_refuses_what_was_mended(breakages: breaker.Breakages, name: str) -> None:
     """Who accepts the unbroken history accepts the mended one."""
-    by = set(breakages.refused_by[name])
-    if "merge_message_runs" not in name:
-        by -= {"Ministral-3-14B, template"}  # it insists on alternation
+    by = breakages.refused_by[name]
     assert not by, [breakages.examples[name, who] for who in by]
 
 

@@ -33,9 +33,10 @@ from tests.mutants.mutants import mutants_of
 from tests.unit_tests.histories import drawing, drawn
 
 PACKAGE = "langchain_mentor_reducer"
-MODULES = ("calls", "turns", "rule", "fold")
+MODULES = ("calls", "turns", "rule", "fold", "mend")
 TESTS = [
-    f"tests/unit_tests/test_{name}.py" for name in ("calls", "turns", "rule", "trim_to", "tokens")
+    f"tests/unit_tests/test_{name}.py"
+    for name in ("calls", "turns", "rule", "trim_to", "tokens", "mend")
 ]
 SELECTION = (
     "not real_conversations and not reported_cases and not second_reading"
