@@ -7,6 +7,7 @@ import random
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any, cast
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
@@ -162,16 +163,15 @@ def _id_twice(after: History) -> bool:
     return len(made) > len(set(made))
 
 
-def _no_answer_between(after: History) -> bool:
-    asked = False
-    for message in after:
-        if isinstance(message, HumanMessage):
-            if asked:
-                return True
-            asked = True
-        elif isinstance(message, AIMessage) and not message.tool_calls:
-            asked = False
-    return False
+def _one_role_twice(after: History) -> bool:
+    """Tell whether questions or answers meet with nothing or only calls between."""
+    said = [
+        type(message)
+        for message in after
+        if isinstance(message, HumanMessage)
+        or (isinstance(message, AIMessage) and not message.tool_calls)
+    ]
+    return any(one is next_ for one, next_ in pairwise(said))
 
 
 Corner = tuple[Callable[[History], bool], dict[str, str]]
@@ -204,8 +204,8 @@ CORNERS: dict[str, Corner] = {
             "Cohere Command, renderer": "duplicate tool call id",
         },
     ),
-    "Ministral: two questions, nothing or only calls between": (
-        _no_answer_between,
+    "Ministral: one role twice, nothing or only calls between": (
+        _one_role_twice,
         {"Ministral-3-14B, template": "roles must alternate"},
     ),
 }

@@ -62,6 +62,7 @@ ROWS = [
     ("a greeting", "A U A", "A U A"),
     ("a greeting that calls", "A>1 T<1 U A", "A>1 T<1 U A"),
     ("no question", "T<1 A", "A"),
+    ("nothing stays", "T<1 A-", ""),
     ("twice in a message", "U A>1,1 T<1 A", "U A>1 T<1 A"),
     ("no id", "U A> T< A", "U A"),
     ("no id, words", "U Ax> A", "U Ax A"),
