@@ -73,7 +73,9 @@ class Mended(NamedTuple):
 
 
 @overload
-def mend_messages(messages: Sequence[M], *, answer_last: bool = False) -> list[M]: ...
+def mend_messages(  # pyright: ignore[reportOverlappingOverload] - messages are message-likes too
+    messages: Sequence[M], *, answer_last: bool = False
+) -> list[M]: ...
 @overload
 def mend_messages(
     messages: Sequence[MessageLikeRepresentation], *, answer_last: bool = False
