@@ -31,6 +31,7 @@ from typing import Any, Final, NamedTuple, TypeVar, overload
 from langchain_core.messages import (
     BaseMessage,
     MessageLikeRepresentation,
+    ToolMessage,
     convert_to_messages,
 )
 
@@ -131,30 +132,29 @@ def _is_sound_at_a_glance(messages: Sequence[BaseMessage], *, answer_last: bool)
             if type(message.content) is not str and answers_of(message):
                 return False
         elif role == "ai" and not waiting:
-            if (
-                message.tool_calls
-                or message.additional_kwargs
-                or message.invalid_tool_calls
-                or not message.content
-                or type(message.content) is not str
-            ):
-                waiting.update(calls_of(message))
-                if not _is_plain(message) or not (waiting or says(message)):
+            odd = type(message.content) is not str or message.invalid_tool_calls
+            if odd or message.tool_calls or message.additional_kwargs or not message.content:
+                calls = _sound_calls(message)
+                if calls is None:
                     return False
+                waiting = calls
         elif role == "result":
-            answers = answers_of(message)
-            if not answers or answers[0] not in waiting:
+            if type(message) is not ToolMessage or message.tool_call_id not in waiting:
                 return False
-            waiting.remove(answers[0])
+            waiting.remove(message.tool_call_id)
         elif waiting or role != "system":
             return False
     return not (waiting and answer_last)
 
 
-def _is_plain(message: Any) -> bool:
-    """Tell whether each call of a message is valid and has an id of its own."""
-    ids = {call["id"] for call in message.tool_calls if call["id"]}
-    return len(ids) == len(message.tool_calls) and not message.invalid_tool_calls
+def _sound_calls(message: Any) -> set[Call] | None:
+    """Return the calls of a message if each is valid and has an id of its own, else None."""
+    calls: set[Call] = {call["id"] for call in message.tool_calls if call["id"]}
+    if len(calls) < len(message.tool_calls) or message.invalid_tool_calls:
+        return None
+    if type(message.content) is not str or message.additional_kwargs:
+        calls.update(calls_of(message))
+    return calls if calls or says(message) else None
 
 
 class _Mending:
