@@ -68,7 +68,7 @@ fuzz: .venv/.acceptance  ## Look for a history that breaks a promise, for SECOND
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 .PHONY: mutants
-mutants: .venv/.test  ## Break calls, turns, rule, fold and mend on purpose, and name what no test noticed
+mutants: .venv/.test  ## Break the rule and what it stands on, on purpose, and name what no test noticed
 	$(BIN)/python -m tests.mutants $(if $(MUTANTS),'$(MUTANTS)')
 
 .PHONY: notebooks

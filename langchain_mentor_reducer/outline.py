@@ -105,7 +105,7 @@ class Outline:
     def turn(self, n: int, start: int, end: int) -> int:
         """Find the n-th newest question in `messages[start:end]`, or the start."""
         i = bisect_left(self.questions, end) - n
-        return self.questions[i] if i >= 0 and self.questions[i] > start else start
+        return max(self.questions[i], start) if i >= 0 else start
 
     def over(self, n: int, start: int, *, asked: bool) -> int:
         """Find the first end up to which there are more than n turns from `start` on.

@@ -58,17 +58,20 @@ def _all_paired(window: Sequence[BaseMessage]) -> bool:
     return True
 
 
+def pieces(question: int | None, start: int, end: int) -> list[tuple[int, int]]:
+    """List the stretches of a window: the question before it if there is one, and the rest."""
+    return [(start, end)] if question is None else [(question, question + 1), (start, end)]
+
+
 def stranded(
-    messages: Sequence[BaseMessage], question: int | None, start: int, end: int | None = None
+    messages: Sequence[BaseMessage], question: int | None, start: int, end: int
 ) -> dict[int, frozenset[int]]:
     """Find the kept answers whose call was made before the window, where nothing is kept.
 
     The window is `messages[start:end]`, and the question before it if there is one.
     """
-    end = len(messages) if end is None else end
     lost: dict[int, frozenset[int]] = {}
-    pieces = [(start, end)] if question is None else [(question, question + 1), (start, end)]
-    for begin, stop in pieces:
+    for begin, stop in pieces(question, start, end):
         if answers := unpaired(messages, begin, stop):
             made = _made_before(messages, begin, {call for _, _, call in answers})
             for i, part, call in answers:

@@ -98,7 +98,7 @@ class History(NamedTuple):
         Of a turn that is cut, what is left is counted, beside the question if it has one.
         """
         at = end - budget.messages + (question is not None)
-        if self.system is not None and at - 1 <= self.system < end:
+        if self.system is not None and at <= self.system < end:
             at -= 1  # the system message is not counted
         if budget.turns < UNLIMITED and not cut:
             low = self.outline.turn(budget.turns, low, end)
@@ -141,7 +141,7 @@ def newest_turn(history: History, turn: Held, end: int, target: Budget, overflow
     question, low, _ = turn
     asked, beside = question is not None, history.beside(question, end)
     step, system, budget = history.outline.newest_step(low, end), history.system, history.budget
-    size = asked + end - step - (system is not None and step <= system < end)
+    size = asked + end - step - (system is not None and step < system < end)
     tokens = beside + (history.tokens.of(step, end) if history.tokens else 0)
     overflowed = size > 0 and (size > budget.messages or tokens > budget.tokens)
     if overflowed and overflow == "error":
@@ -156,5 +156,7 @@ def newest_turn(history: History, turn: Held, end: int, target: Budget, overflow
 
 def less_stranded(history: History, held: Held) -> Cut:
     """Take out the answers whose call was made before the window, where nothing is kept."""
-    lost = stranded(history.messages, held.question, held.start) if held.start else {}
-    return Cut(history.system, held.question, held.start, lost, held.overflowed)
+    question, start, overflowed = held
+    messages = history.messages
+    lost = stranded(messages, question, start, len(messages)) if start else {}
+    return Cut(history.system, question, start, lost, overflowed)

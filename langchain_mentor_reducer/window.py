@@ -10,7 +10,7 @@ from typing import NamedTuple
 from langchain_core.messages import BaseMessage
 
 from langchain_mentor_reducer.calls import without
-from langchain_mentor_reducer.pairs import Stranded, unpaired
+from langchain_mentor_reducer.pairs import Stranded, pieces, unpaired
 from langchain_mentor_reducer.turns import StartsTurn, questions
 
 
@@ -66,10 +66,7 @@ class Cut(NamedTuple):
         In a state that earlier cuts were written to, one of those took the call.
         """
         lost = dict(self.stranded)
-        end = len(messages)
-        asked = None if self.question is None else self.question + 1
-        pieces = [(self.start, end)] if asked is None else [(asked - 1, asked), (self.start, end)]
-        for begin, stop in pieces:
+        for begin, stop in pieces(self.question, self.start, len(messages)):
             for i, part, _ in unpaired(messages, begin, stop):
                 if next(questions(messages, 0, i, starts_turn), None) is not None:
                     lost[i] = lost.get(i, frozenset()) | {part}

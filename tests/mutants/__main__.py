@@ -33,7 +33,7 @@ from tests.mutants.mutants import mutants_of
 from tests.unit_tests.histories import drawing, drawn
 
 PACKAGE = "langchain_mentor_reducer"
-MODULES = ("calls", "turns", "rule", "fold", "mend")
+MODULES = ("calls", "turns", "pairs", "window", "outline", "tokens", "rule", "fold", "mend")
 TESTS = [
     f"tests/unit_tests/test_{name}.py"
     for name in ("calls", "turns", "rule", "trim_to", "tokens", "mend")

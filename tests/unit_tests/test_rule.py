@@ -116,6 +116,16 @@ COUNTED: dict[str, tuple[History, int, list[int]]] = {
         4,
         [1, 0],
     ),
+    "a system message inside a turn that is not the newest is counted once": (
+        [ask("a" * 9), ask("a"), system("ss"), say("b"), ask("c")],
+        5,
+        [2, 1, 3, 4],
+    ),
+    "the end of a turn that is the budget, behind messages that cost nothing": (
+        [ask("a" * 99), ask(""), ask(""), *[say("")] * 9, *[say("b")] * 64],
+        64,
+        [*range(1, 76)],
+    ),
     "a system message inside the tail takes no room of the tail": (
         [ask("aa"), say("bbb"), say("c"), system("ssss"), say("dd")],
         11,
@@ -331,6 +341,14 @@ def test_question_in_a_state_that_cuts_are_written_to() -> None:
     history = [ask(), say(), blocks(tool_result("a"), TEXT)]
     _, decision = MentorChatReducer(9).decide(history, written=True)
     assert decision.of(history) == [*history[:2], blocks(TEXT)]
+
+
+def test_question_apart_in_a_state_that_cuts_are_written_to() -> None:
+    """So does a question that is kept without what follows it, and nothing else is looked at."""
+    history = [ask(), say(), blocks(tool_result("a"), TEXT), result("b"), say(), say()]
+    _, decision = MentorChatReducer(2).decide(history, written=True)
+    assert decision.stranded == {2: {0}}
+    assert decision.of(history) == [blocks(TEXT), history[5]]
 
 
 def test_cost_does_not_grow_with_what_is_dropped() -> None:

@@ -10,13 +10,16 @@ from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     HumanMessage,
+    RemoveMessage,
     SystemMessage,
 )
 from langchain_core.messages.utils import count_tokens_approximately
 from pydantic import ValidationError
 
 from langchain_mentor_reducer import MentorChatReducer, reduce_messages
-from langchain_mentor_reducer.budget import meter
+from langchain_mentor_reducer.budget import Budget, meter
+from langchain_mentor_reducer.rule import cut
+from langchain_mentor_reducer.turns import NotAMessageError
 from tests.unit_tests import counters
 from tests.unit_tests.corners import ask, call, letters, letters_of, result, say, system
 from tests.unit_tests.histories import any_history, budgets
@@ -246,6 +249,17 @@ def test_counter_of_one_message_sees_each_once() -> None:
 
         reduce_messages(history, max_tokens=150, token_counter=count)
         assert set(asked.values()) == {1}
+
+
+@pytest.mark.parametrize("counter", [letters, letters_of], ids=["list", "one message"])
+def test_what_is_no_message_is_not_counted(counter: Callable[..., int]) -> None:
+    """What is no message, or none of a history, is refused before a counter sees it."""
+    wrong: Any = ("user", "Hi.")
+    meant = Budget(tokens=9, meter=meter(counter))
+    with pytest.raises(NotAMessageError):
+        cut([system(), ask(), wrong], meant)
+    with pytest.raises(ValueError, match="RemoveMessage is an update"):
+        cut([ask(), RemoveMessage(id="1")], meant)
 
 
 # --- Forms that the rule refuses -----------------------------------------------------------------
