@@ -51,28 +51,22 @@ def fold(
     held = Held(None, 0)
     at = outline.next_call(_over(history, outline, held))
     while at < end:
-        held = narrow(history, held, at, target, quiet)
-        start = outline.next_call(held.start)
-        if start > held.start:  # the call of these answers, right before them, was cut
-            held = Held(held.question, start)
+        question, start, _ = narrow(history, held, at, target, quiet)
+        held = Held(question, outline.next_call(start))  # answers go with the call before them
         over = _over(history, outline, held)
         at = outline.next_call(over if over > at else at + 1)
     if at == end:
         held = narrow(history, held, end, target, overflow)
-    else:
-        held = held._replace(overflowed=False)
     return less_stranded(history, held)
 
 
 def _over(history: History, outline: Outline, held: Held) -> int:
     """Find the first end up to which what is held and what follows is over the budget."""
     question, start, _ = held
-    budget, system, over = history.budget, history.system, UNLIMITED
-    asked = question is not None
-    if budget.messages < UNLIMITED:
-        over = start + budget.messages + 1 - asked
-        if system is not None and start <= system < over:
-            over += 1
+    budget, system, asked = history.budget, history.system, question is not None
+    over = start + budget.messages + 1 - asked
+    if system is not None and start <= system < over:
+        over += 1
     if budget.turns < UNLIMITED:
         over = min(over, outline.over(budget.turns, start, asked=asked))
     if isinstance(history.tokens, Sums):

@@ -883,6 +883,27 @@ OPTIONS = [
         [5, 2, 3, 4],
     ),
     Corner(
+        "trim_to where a system message comes right behind a cut",
+        "The cut is made before it, though an answer follows.",
+        [ask(), *(say() for _ in range(5)), system(), result("a")],
+        {"max_messages": 5, "trim_to": 0.8},
+        [6, 0, 3, 4, 5, 7],
+    ),
+    Corner(
+        "trim_to where a system message comes right behind a cut, in tokens",
+        "The cut is made before it, though an answer follows.",
+        [ask("a"), *(say("b") for _ in range(5)), system(""), result("a", "c")],
+        {"max_tokens": 5, "token_counter": letters_of, "trim_to": 0.8},
+        [6, 0, 3, 4, 5, 7],
+    ),
+    Corner(
+        "trim_to where a system message makes it too much",
+        "The cut is made right behind it, neither earlier nor later.",
+        [ask("aa"), say("bb"), ask("c"), ask("d"), system("ssss"), ask("e")],
+        {"max_tokens": 8, "token_counter": letters_of, "trim_to": 0.5},
+        [4, 3, 5],
+    ),
+    Corner(
         "trim_to with a system message that just fits",
         "A system message is counted once.",
         [system("ss"), ask("aa"), say("bb")],

@@ -348,6 +348,7 @@ def test_question_apart_in_a_state_that_cuts_are_written_to() -> None:
     history = [ask(), say(), blocks(tool_result("a"), TEXT), result("b"), say(), say()]
     _, decision = MentorChatReducer(2).decide(history, written=True)
     assert decision.stranded == {2: {0}}
+    assert list(decision.indices(6)) == [2, 5]
     assert decision.of(history) == [blocks(TEXT), history[5]]
 
 

@@ -88,6 +88,15 @@ def test_approximate_is_what_langchain_counts() -> None:
     assert same == history[-8:]
 
 
+@pytest.mark.parametrize("size", [16, 20, 40, 80])
+def test_approximate_counts_many_together(size: int) -> None:
+    """What is counted in heaps of messages comes out as if it were counted one by one."""
+    history = chat(20)
+    most = count_tokens_approximately(history[-size:])
+    assert reduce_messages(history, max_tokens=most) == history[-size:]
+    assert reduce_messages(history, max_tokens=most - 1) == history[4 - size :]
+
+
 @pytest.mark.parametrize("counter", [42, None, "exact", ["approximate"]])
 def test_what_cannot_count_is_refused(counter: Any) -> None:
     """What is no counter is refused when the reducer is built, by an error that shows it."""
