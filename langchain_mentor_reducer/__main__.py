@@ -20,11 +20,8 @@ from langchain_mentor_reducer.report import MARKS, Reduction, Verdict, fate
 from langchain_mentor_reducer.runnable import MentorChatReducer
 from langchain_mentor_reducer.shape import shape
 
-MAX_MESSAGES = 8
-"""The budget where none is given: small enough to cut the conversation that is shipped."""
-
-NO_CUT = 1_000_000
-"""The budget where mending alone is asked for."""
+MAX_MESSAGES = 8  # where no budget is given: small enough to cut the conversation that is shipped
+NO_CUT = 1_000_000  # where mending alone is asked for
 
 
 class RefusedError(Exception):
@@ -39,28 +36,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.keys().isdisjoint({"max_messages", "max_turns", "max_tokens"}):
         options["max_messages"] = NO_CUT if options.get("mend") else MAX_MESSAGES
     try:
-        conversations = list(_conversations(file))
-        if form == "shape":
-            lines = [json.dumps(shape(messages)) for _, messages in conversations]
-        else:
-            reductions = _reduced(MentorChatReducer(**options), conversations)
-            lines = list((_json_lines if form == "json" else _text_lines)(reductions))
-            if picture:
-                with _refusing(f"{picture}: "):
-                    picture.write_text(page(reductions), "utf-8", errors="xmlcharrefreplace")
-    except RefusedError as error:
-        return _refuse(f"{error}")
+        print(*_lines(file, form, picture, options), sep="\n")
     except ValidationError as error:
-        return _refuse(
-            "; ".join(": ".join([*map(str, e["loc"]), e["msg"]]) for e in error.errors())
-        )
-    print(*lines, sep="\n")
-    return 0
-
-
-def _refuse(why: str) -> int:
+        why = "; ".join(": ".join([*map(str, e["loc"]), e["msg"]]) for e in error.errors())
+    except RefusedError as error:
+        why = str(error)
+    else:
+        return 0
     print(" ".join(why.split()), file=sys.stderr)
     return 2
+
+
+def _lines(
+    file: Path | None, form: str | None, picture: Path | None, options: dict[str, Any]
+) -> list[str]:
+    conversations = list(_conversations(file))
+    if form == "shape":
+        return [json.dumps(shape(messages)) for _, messages in conversations]
+    reducer, reductions = MentorChatReducer(**options), []
+    for where, messages in conversations:
+        with _refusing(where):
+            reductions.append(reducer.explain(messages))
+    if picture:
+        with _refusing(f"{picture}: "):
+            picture.write_text(page(reductions), "utf-8", errors="xmlcharrefreplace")
+    return [*map(_json, reductions)] if form == "json" else [*_text_lines(reductions)]
 
 
 @contextmanager
@@ -96,21 +96,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mend", action="store_const", const=True, help=mend)
     parser.add_argument("--html", type=Path, metavar="OUT", help="draw it as a page, too")
     form = parser.add_mutually_exclusive_group()
-    for name, text in (
+    for flag, text in (
         ("json", "a JSON object for each conversation"),
         ("shape", "the messages without their contents, for a bug report"),
     ):
-        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=text)
+        form.add_argument(f"--{flag}", dest="form", action="store_const", const=flag, help=text)
     return parser
 
 
 def _conversations(file: Path | None) -> Iterator[tuple[str, list[BaseMessage]]]:
     """Read conversations, each with where it stands, for errors."""
     name = f"{file}: " if file else ""
+    shipped = resources.files("langchain_mentor_reducer").joinpath("conversation.json")
     with _refusing(name):
-        data = (
-            file or resources.files("langchain_mentor_reducer").joinpath("conversation.json")
-        ).read_bytes()
+        data = (file or shipped).read_bytes()
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
     lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
     try:
@@ -137,26 +136,14 @@ def _messages(where: str, saved: Any) -> list[BaseMessage]:
         return messages_from_dict(saved) if dumped else convert_to_messages(saved)
 
 
-def _reduced(
-    reducer: MentorChatReducer, conversations: list[tuple[str, list[BaseMessage]]]
-) -> list[Reduction]:
-    reductions = []
-    for where, messages in conversations:
-        with _refusing(where):
-            reductions.append(reducer.explain(messages))
-    return reductions
-
-
 def _text_lines(reductions: list[Reduction]) -> Iterator[str]:
     if len(reductions) == 1:
-        for verdict in reductions[0].verdicts:
-            yield _message_line(verdict)
-        yield ""
-        yield str(reductions[0])
+        yield from map(_message_line, reductions[0].verdicts)
+        yield f"\n{reductions[0]}"
     else:
         for number, reduction in enumerate(reductions, 1):
             yield f"{number:>6}  {str(reduction).splitlines()[0]}"
-    count = "1 conversation" if len(reductions) == 1 else f"{len(reductions)} conversations"
+    count = f"{len(reductions)} conversation{'s' * (len(reductions) != 1)}"
     seen = sum(not verdict.added for reduction in reductions for verdict in reduction.verdicts)
     kept = sum(len(reduction.kept) for reduction in reductions)
     yield f"{count}: {seen} messages in, {kept} out."
@@ -164,36 +151,24 @@ def _text_lines(reductions: list[Reduction]) -> Iterator[str]:
 
 def _message_line(verdict: Verdict) -> str:
     message = verdict.message
-    mark = MARKS[fate([verdict])]
     calls = "".join(f" {call['name']}()" for call in getattr(message, "tool_calls", []))
-    text = " ".join(message.text.split())
+    text = shorten(" ".join(message.text.split()) + calls, 60)
     why = f"  [{verdict.why}]" if verdict.why else ""
-    return f"{mark} {verdict.index:>3}  {message.type:<7}{shorten(text + calls, 60)}{why}"
+    return f"{MARKS[fate([verdict])]} {verdict.index:>3}  {message.type:<7}{text}{why}"
 
 
-def _json_lines(reductions: list[Reduction]) -> Iterator[str]:
-    for reduction in reductions:
-        yield json.dumps(
-            {
-                "before": reduction.before._asdict(),
-                "after": reduction.after._asdict(),
-                "limits": reduction.limits,
-                "newest_turn_cut": reduction.newest_turn_cut,
-                "overflowed": reduction.overflowed,
-                "messages": [
-                    {
-                        "index": verdict.index,
-                        "turn": verdict.turn,
-                        "kept": verdict.left is not None,
-                        "whole": verdict.left is verdict.message,
-                        "reason": verdict.reason,
-                        "repair": verdict.repair,
-                        "added": verdict.added,
-                    }
-                    for verdict in reduction.verdicts
-                ],
-            }
-        )
+def _json(reduction: Reduction) -> str:
+    messages = [
+        {"index": verdict.index, "turn": verdict.turn}
+        | {"kept": verdict.left is not None, "whole": verdict.left is verdict.message}
+        | {"reason": verdict.reason, "repair": verdict.repair, "added": verdict.added}
+        for verdict in reduction.verdicts
+    ]
+    return json.dumps(
+        {"before": reduction.before._asdict(), "after": reduction.after._asdict()}
+        | {name: getattr(reduction, name) for name in ("limits", "newest_turn_cut", "overflowed")}
+        | {"messages": messages}
+    )
 
 
 if __name__ == "__main__":

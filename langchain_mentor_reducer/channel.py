@@ -14,15 +14,11 @@ from langgraph.graph.message import add_messages
 from langchain_mentor_reducer.options import Options
 from langchain_mentor_reducer.runnable import MentorChatReducer
 
-_LEAST = 2
-"""A question and its answer."""
+_LEAST = 2  # a question and its answer
 
 
 class BoundedMessages(BinaryOperatorAggregate[Any]):
-    """Merges the writes of a superstep with `add_messages`, then applies the rule once.
-
-    `bounded_messages` makes one.
-    """
+    """What `bounded_messages` makes: `add_messages`, then the rule once a superstep."""
 
     __slots__ = ("reducer",)
 
@@ -82,8 +78,7 @@ def bounded_messages(
 
     builder = StateGraph(State)
     builder.add_node("model", lambda state: {"messages": [AIMessage("Hello!")]})
-    builder.add_edge(START, "model")
-    graph = builder.compile()
+    graph = builder.add_edge(START, "model").compile()
 
     history = []
     for question in ["One?", "Two?", "Three?"]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Unpack
 
 from langchain_core.messages.utils import count_tokens_approximately
 
@@ -27,9 +27,7 @@ except ImportError as error:
     raise ImportError(msg) from error
 from langgraph.types import Command
 
-if TYPE_CHECKING:
-    from langchain_core.messages import AnyMessage
-
+Request = ModelRequest[Any]
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
@@ -88,56 +86,46 @@ class MentorChatReducerMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return self._name or super().name
 
     def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+        self, request: Request, handler: Callable[[Request], ModelResponse[Any]]
     ) -> Response:
         """Call the model with the window.
 
         Raises:
             TypeError: `on_drop` is async.
-            OverBudgetError: The newest step does not fit, under `overflow="error"`.
-            ValueError: The budget leaves nothing, or other middleware and `persist=True` are
-                at odds.
+            ValueError: The budget leaves nothing, the newest step does not fit under
+                `overflow="error"`, or other middleware is at odds with `persist=True`.
         """
         cut = self._cut_state(request)
         cut.tell(self.on_drop, request.runtime)
         return _response(handler(_narrowed(request, cut)), cut)
 
     async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+        self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> Response:
         """Call the model with the window."""
         cut = self._cut_state(request)
         await cut.atell(self.on_drop, request.runtime)
         return _response(await handler(_narrowed(request, cut)), cut)
 
-    def _cut_state(self, request: ModelRequest[Any]) -> StateCut:
-        state = request.state["messages"]
+    def _cut_state(self, request: Request) -> StateCut:
+        state, reducer = request.state["messages"], self.reducer
         if self.persist:
             _refuse_hidden(request)
-        return cut_state(self._reducer_for(request), request.messages, state, persist=self.persist)
-
-    def _reducer_for(self, request: ModelRequest[Any]) -> MentorChatReducer:
-        """Take from the tokens what the request holds beside its messages."""
-        reducer = self.reducer
-        if reducer.max_tokens is None:
-            return reducer
-        tokens = 0.0
-        if request.system_message is not None:
-            tokens += meter(reducer.token_counter)([request.system_message])
-        if request.tools and reducer.token_counter == "approximate":
-            tokens += count_tokens_approximately([], tools=request.tools)
-        options = {name: getattr(reducer, name) for name in Options.__annotations__}
-        options["max_tokens"] = max(1, reducer.max_tokens - math.ceil(tokens))
-        return MentorChatReducer(reducer.max_messages, **options)
+        if reducer.max_tokens is not None:
+            # What the request holds beside its messages counts, too.
+            system = request.system_message
+            tokens = meter(reducer.token_counter)([system] if system else [])
+            if request.tools and reducer.token_counter == "approximate":
+                tokens += count_tokens_approximately([], tools=request.tools)
+            options = {name: getattr(reducer, name) for name in Options.__annotations__}
+            options["max_tokens"] = max(1, reducer.max_tokens - math.ceil(tokens))
+            reducer = MentorChatReducer(reducer.max_messages, **options)
+        return cut_state(reducer, request.messages, state, persist=self.persist)
 
 
-def _narrowed(request: ModelRequest[Any], cut: StateCut) -> ModelRequest[Any]:
-    same = cut.view == request.messages
-    return request if same else request.override(messages=cast("list[AnyMessage]", cut.view))
+def _narrowed(request: Request, cut: StateCut) -> Request:
+    view: list[Any] = list(cut.view)
+    return request if view == request.messages else request.override(messages=view)
 
 
 def _response(response: ModelResponse[Any], cut: StateCut) -> Response:
@@ -147,7 +135,7 @@ def _response(response: ModelResponse[Any], cut: StateCut) -> Response:
     return ExtendedModelResponse(response, Command(update=update))
 
 
-def _refuse_hidden(request: ModelRequest[Any]) -> None:
+def _refuse_hidden(request: Request) -> None:
     """Refuse to cut a state that is not all shown, or that deepagents keeps an index into."""
     hidden = {m.id for m in request.state["messages"]} - {m.id for m in request.messages}
     if hidden or request.state.get("_summarization_event"):

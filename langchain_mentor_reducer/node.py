@@ -33,12 +33,7 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
     Args:
         max_messages: The most messages to keep, the system message not counted.
         name: The name in traces.
-        input_messages_key: The key, or attribute, of the state that holds the history.
-        output_messages_key: The key that the window is written to.
-        persist: Whether to remove from the state what is not in the window. The history must
-            be merged by `add_messages`.
-        on_drop: Told what is about to leave the state; see `OnDrop`.
-        options: See `Options`. `overflow` is `"keep"` unless it is set.
+        options: See `Options`, and the attributes. `overflow` is `"keep"` unless it is set.
 
     Raises:
         pydantic.ValidationError: An option is wrong, the keys are equal, or `on_drop` stands
@@ -55,10 +50,11 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
     """The key that the window is written to."""
 
     persist: StrictBool = False
-    """Whether to remove from the state what is not in the window."""
+    """Whether to remove from the state what is not in the window. The history must be merged by
+    `add_messages`."""
 
     on_drop: Annotated[OnDrop | None, WithJsonSchema({"type": "null", "title": "On Drop"})] = None
-    """Called before messages leave the state."""
+    """Called before messages leave the state; see `OnDrop`."""
 
     def __init__(
         self,
@@ -72,15 +68,9 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
         **options: Unpack[Options],
     ) -> None:
         """Check the options."""
-        given: dict[str, Any] = {
-            "max_messages": max_messages,
-            "name": name,
-            "input_messages_key": input_messages_key,
-            "output_messages_key": output_messages_key,
-            "persist": persist,
-            "on_drop": on_drop,
-            **options,
-        }
+        given: dict[str, Any] = {"max_messages": max_messages, "name": name, **options}
+        given |= {"input_messages_key": input_messages_key, "persist": persist}
+        given |= {"output_messages_key": output_messages_key, "on_drop": on_drop}
         super().__init__(**given)
 
     @model_validator(mode="after")
@@ -98,11 +88,6 @@ class MentorChatReducerNode(RunnableSerializable[Any, dict[str, Any]], ReducerOp
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Return the update of the state: the window, and with `persist` the removals.
-
-        Args:
-            input: The state: a mapping, or an object with attributes.
-            config: As for every runnable.
-            kwargs: Not used.
 
         Raises:
             TypeError: `input` is a list, or `on_drop` is async.

@@ -47,29 +47,21 @@ class StateCut(NamedTuple):
         return [left.get(m.id) or RemoveMessage(id=m.id) for m in self.leaving if m.id is not None]
 
     def tell(self, on_drop: OnDrop | None, runtime: Runtime[Any]) -> None:
-        """Call `on_drop`, if anything leaves.
-
-        Raises:
-            TypeError: `on_drop` is async, and nobody is here to await it.
-        """
-        if on_drop is None or not self.leaving:
-            return
-        result = on_drop(self.leaving, runtime)
+        """Call `on_drop`, if anything leaves; one that is async is a `TypeError` here."""
+        result = on_drop(self.leaving, runtime) if on_drop and self.leaving else None
         if inspect.isawaitable(result):
             if inspect.iscoroutine(result):
                 result.close()
-            msg = (
-                "on_drop is async: run the graph with ainvoke or astream, or give a plain function"
-            )
+            fix = "run the graph with ainvoke or astream, or give a plain function"
+            msg = f"on_drop is async: {fix}"
             raise TypeError(msg)
 
     async def atell(self, on_drop: OnDrop | None, runtime: Runtime[Any]) -> None:
         """Call `on_drop`, if anything leaves: in a thread, for a plain function may wait there."""
-        if on_drop is None or not self.leaving:
-            return
-        result = await asyncio.to_thread(on_drop, self.leaving, runtime)
-        if inspect.isawaitable(result):
-            await result
+        if on_drop and self.leaving:
+            result = await asyncio.to_thread(on_drop, self.leaving, runtime)
+            if inspect.isawaitable(result):
+                await result
 
 
 def cut_state(
@@ -79,20 +71,13 @@ def cut_state(
     *,
     persist: bool,
 ) -> StateCut:
-    """Cut what the model is about to see, and with `persist` the state as well.
-
-    Args:
-        options: The budget.
-        messages: What the model is about to see.
-        state: The messages in the state, where they are not these.
-        persist: Whether the state is cut.
+    """Cut what the model is about to see, and with `persist` the state: these messages, or `state`.
 
     Raises:
         ValueError: Nothing is left for the model to see.
     """
     history, cut = options.decide(messages, written=persist)
-    window = cut.of(history)
-    view = options.sent(window)
+    view = options.sent(window := cut.of(history))
     if history and not view:
         budget = ", ".join(f"{name}={limit}" for name, limit in options.limits().items())
         msg = f"Of {len(history)} messages none fits {budget}: raise the budget."
@@ -107,11 +92,7 @@ def cut_state(
 
 
 def check_on_drop(on_drop: OnDrop | None, *, persist: bool) -> None:
-    """Refuse an `on_drop` that would never be called.
-
-    Raises:
-        ValueError: Nothing leaves the state without `persist`.
-    """
+    """Refuse an `on_drop` that would never be called."""
     if on_drop is not None and not persist:
         msg = "on_drop is called when messages leave the state: set persist=True, or leave it out"
         raise ValueError(msg)

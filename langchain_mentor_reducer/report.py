@@ -1,9 +1,6 @@
-"""What a reduction kept, what it dropped and why.
+"""What a reduction kept, dropped and why: worked out from a `Cut` when somebody asks."""
 
-All of it is worked out from a `Cut` afterwards, so a reduction that nobody asks about does
-not pay for it.
-"""
-
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -31,12 +28,14 @@ Fate = Literal["kept", "kept in part", "dropped"]
 
 MARKS: Final[dict[Fate, str]] = {"kept": "+", "kept in part": "~", "dropped": "-"}
 
+_SHOWN: Final = 3
+"""How many dropped turns in a row are still shown one by one."""
+
 
 class Size(NamedTuple):
-    """How large a list is; tokens only where the budget limits them."""
+    """How large a list is: the system message counts for its tokens alone, where they count."""
 
     messages: int
-    """Messages, the system message not counted."""
     turns: int
     tokens: float | None
 
@@ -121,13 +120,12 @@ class Reduction:
             lines.append("The newest step does not fit beside its question.")
         lines += [f"  + {_quoted(v.message)}  system message" for v in self.verdicts if not v.turn]
         for became, run in groupby(self.turns, key=fate):
-            turns_alike = list(run)
-            if became == "dropped" and len(turns_alike) > _SHOWN:
-                count = sum(map(len, turns_alike))
-                name = f"turns {turns_alike[0][0].turn}-{turns_alike[-1][0].turn}"
-                lines.append(f"  - {name}  {count} messages  older turns")
+            alike = list(run)
+            if became == "dropped" and len(alike) > _SHOWN:
+                name = f"turns {alike[0][0].turn}-{alike[-1][0].turn}"
+                lines.append(f"  - {name}  {sum(map(len, alike))} messages  older turns")
             else:
-                lines += map(_line, turns_alike)
+                lines += map(_line, alike)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -152,36 +150,50 @@ def report(
     draw: Callable[[Reduction], str],
 ) -> Reduction:
     """Work out the account of a cut, and of what was mended in it."""
-    turns = _turns(messages, cut.system, starts_turn)
-    kept = {cut.system, *cut.indices(len(messages))}
-    out = _unmended(messages, cut)
-    if repair:
-        out = _mended(cut.places(messages), *repair)
-        kept -= out.cut_again
-    dropped_of = {turn for i, turn in enumerate(turns) if i not in kept}
-    cut_turn = dropped_of.intersection(turn for i, turn in enumerate(turns) if i in kept)
+    window, places = cut.of(messages), cut.places(messages)
+    # A window that was not mended came through as it was.
+    mended, again = repair or (Mended(window, [*range(len(window))], []), Cut())
+    left: dict[int, BaseMessage | None] = {}
+    added: dict[int, list[BaseMessage]] = defaultdict(list)
+    behind = 0
+    for at in again.places(mended.messages):
+        source = mended.sources[at]
+        if source is None or places[source] in left:
+            added[behind].append(mended.messages[at])
+        else:
+            behind = places[source]
+            left[behind] = again.left(mended.messages, at)
+    cut_again = {places[source] for source in mended.sources if source is not None} - left.keys()
+    repairs = {places[each.source]: each.reason for each in mended.repairs}
+    kept = {cut.system, *cut.indices(len(messages))} - cut_again
+    turns, turn = [], 0
+    for i, message in enumerate(messages):
+        turn += i != cut.system and (not turn or is_question(message, starts_turn))
+        turns.append(turn if i != cut.system else 0)
+    cut_turn = {turn for i, turn in enumerate(turns) if i not in kept}
+    cut_turn &= {turn for i, turn in enumerate(turns) if i in kept}
 
     def reason(i: int) -> Reason:
         if i == cut.system:
             return "system message"
         if i in cut.stranded:
             return "its call was cut"
-        if i not in kept:
-            return "over budget in the newest turn" if turns[i] in cut_turn else "older turn"
         if turns[i] not in cut_turn:
-            return "recent turn"
+            return "recent turn" if i in kept else "older turn"
+        if i not in kept:
+            return "over budget in the newest turn"
         return "question of a cut turn" if i == cut.question else "most recent of a cut turn"
 
     verdicts = []
     for i, message in enumerate(messages):
-        turn, why = turns[i], reason(i)
+        turn, why, said = turns[i], reason(i), None if i in cut_again else repairs.get(i)
         verdicts += [
-            Verdict(i, turn, message, out.left.get(i), why, out.said.get(i)),
-            *(Verdict(i, turn, new, new, why, _PUT_IN, added=True) for new in out.added.get(i, ())),
+            Verdict(i, turn, message, left.get(i), why, said),
+            *(Verdict(i, turn, m, m, why, "put in to mend it", added=True) for m in added[i]),
         ]
     return Reduction(
         verdicts=tuple(verdicts),
-        kept=out.sent,
+        kept=again.of(mended.messages),
         before=_size([(v.turn, v.message) for v in verdicts if not v.added], meter),
         after=_size([(v.turn, v.left) for v in verdicts if v.left], meter),
         limits=limits,
@@ -191,73 +203,22 @@ def report(
     )
 
 
-_PUT_IN: Final = "put in to mend it"
-
-
-class _Outcome(NamedTuple):
-    """What is sent, and by the index of a message what became of it."""
-
-    sent: list[BaseMessage]
-    left: dict[int, BaseMessage | None]
-    said: dict[int, str]
-    """What was mended."""
-    added: dict[int, list[BaseMessage]]
-    """What mending put in behind the message."""
-    cut_again: set[int]
-    """What no longer fit beside it."""
-
-
-def _unmended(messages: Sequence[BaseMessage], cut: Cut) -> _Outcome:
-    left = {i: cut.left(messages, i) for i in cut.places(messages)}
-    return _Outcome(cut.of(messages), left, {}, {}, set())
-
-
-def _mended(places: list[int], mended: Mended, again: Cut) -> _Outcome:
-    """Follow the messages at `places` through mending and the cut after it."""
-    left: dict[int, BaseMessage | None] = {}
-    added: dict[int, list[BaseMessage]] = {}
-    behind = 0
-    for at in again.places(mended.messages):
-        source = mended.sources[at]
-        if source is None or places[source] in left:
-            added.setdefault(behind, []).append(mended.messages[at])
-        else:
-            behind = places[source]
-            left[behind] = again.left(mended.messages, at)
-    cut_again = {places[source] for source in mended.sources if source is not None} - left.keys()
-    said = {places[each.source]: each.reason for each in mended.repairs}
-    said = {i: reason for i, reason in said.items() if i not in cut_again}
-    return _Outcome(again.of(mended.messages), left, said, added, cut_again)
-
-
-def _turns(
-    messages: Sequence[BaseMessage], system: int | None, starts_turn: StartsTurn | None
-) -> list[int]:
-    """Number the turn of each message."""
-    numbers, turn = [], 0
-    for i, message in enumerate(messages):
-        turn += i != system and (not turn or is_question(message, starts_turn))
-        numbers.append(0 if i == system else turn)
-    return numbers
-
-
 def _size(kept: list[tuple[int, BaseMessage]], meter: Meter | None) -> Size:
     turns = [turn for turn, _ in kept if turn]
     tokens = meter([message for _, message in kept]) if meter else None
     return Size(len(turns), len(set(turns)), tokens)
 
 
-_SHOWN: Final = 3
-"""How many dropped turns in a row are still shown one by one."""
+def told(turn: Sequence[Verdict]) -> tuple[str, str]:
+    """Say how many messages of a turn are kept, and why the others are not."""
+    left = f"{sum(v.left is not None for v in turn)} of " if fate(turn) == "kept in part" else ""
+    why = dict.fromkeys(v.why for v in turn if v.why)
+    return f"{left}{len(turn)} message{'s' * (len(turn) > 1)}", ", ".join(why)
 
 
 def _line(turn: list[Verdict]) -> str:
-    became = fate(turn)
-    left = f"{sum(verdict.left is not None for verdict in turn)} of "
-    count = f"{left if became == 'kept in part' else ''}{len(turn)} message{'s' * (len(turn) > 1)}"
-    why = dict.fromkeys(v.why for v in turn if v.why)
-    said = [f"turn {turn[0].turn}", _quoted(turn[0].message), count, ", ".join(why)]
-    return f"  {MARKS[became]} {'  '.join(filter(None, said))}"
+    said = [f"turn {turn[0].turn}", _quoted(turn[0].message), *told(turn)]
+    return f"  {MARKS[fate(turn)]} {'  '.join(filter(None, said))}"
 
 
 def _quoted(message: BaseMessage) -> str:

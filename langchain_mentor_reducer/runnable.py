@@ -18,10 +18,7 @@ logger = logging.getLogger(__name__)
 Message = TypeVar("Message", bound=BaseMessage)
 
 
-class MentorChatReducer(
-    RunnableSerializable[MessagesInput, list[BaseMessage]],
-    ReducerOptions,
-):
+class MentorChatReducer(RunnableSerializable[MessagesInput, list[BaseMessage]], ReducerOptions):
     """Keeps the most recent whole turns that fit, every tool call with its result.
 
     ```python
@@ -67,12 +64,7 @@ class MentorChatReducer(
     def invoke(
         self, input: MessagesInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[BaseMessage]:
-        """Reduce a history.
-
-        Args:
-            input: Messages, message-likes or a prompt value.
-            config: As for every runnable.
-            kwargs: Not used.
+        """Reduce a history: messages, message-likes or a prompt value.
 
         Raises:
             TypeError: `input` is a mapping, a string or one message.
@@ -98,12 +90,7 @@ class MentorChatReducer(
         return self.reduce(messages)
 
     def explain(self, messages: MessagesInput) -> Reduction:
-        """Say what is kept of a history, what is dropped and why.
-
-        Raises:
-            TypeError: `messages` is a mapping, a string or one message.
-            ValueError: The rule refuses, as in `invoke`.
-        """
+        """Say what is kept of a history, what is dropped and why; raises as `invoke` does."""
         history, decision = self.decide(messages)
         return report(
             history,
@@ -116,11 +103,7 @@ class MentorChatReducer(
         )
 
     def __call__(self, left: object, right: object) -> NoReturn:
-        """Refuse to be a state reducer: applied to each write, the rule would break.
-
-        Raises:
-            TypeError: Always; it names the channel that can stand there.
-        """
+        """Refuse to be a state reducer: applied to each write, the rule would break."""
         msg = (
             "MentorChatReducer is a runnable and cannot annotate a state key: LangGraph would "
             "apply it to each write, between the results of parallel calls. Use "
@@ -165,11 +148,7 @@ def reduce_messages(
     Args:
         messages: Messages, message-likes or a prompt value.
         max_messages: The most messages to keep, the system message not counted.
-        options: See `Options`.
-
-    Raises:
-        TypeError: `messages` is a mapping, a string or one message.
-        ValueError: An option is wrong, or the rule refuses; see `MentorChatReducer`.
+        options: See `Options`. What is wrong raises as in `MentorChatReducer`.
     """
     if messages is not None and not options and type(max_messages) is int:
         return _checked_once(max_messages).reduce(messages)

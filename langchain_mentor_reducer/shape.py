@@ -3,6 +3,7 @@
 A bug report needs no more than that, and nothing that was said stands in it.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -27,18 +28,6 @@ _KEPT: Final = {
 """What is kept of messages and blocks, if only as filler; all else is left out."""
 
 
-class _Numbered(dict[str, str]):
-    """Another name for each that is asked for, the same each time; an empty one stays empty."""
-
-    def __init__(self, word: str) -> None:
-        super().__init__({"": ""})
-        self.word = word
-
-    def __missing__(self, name: str) -> str:
-        self[name] = f"{self.word}_{len(self)}"
-        return self[name]
-
-
 def shape(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     """Return messages without their contents, as `messages_from_dict` reads them.
 
@@ -54,7 +43,9 @@ def shape(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     Texts become filler of the same length, ids `call_1`, `call_2` and so on, names `tool_1`.
     The ids of the messages themselves are left out.
     """
-    ids, names = _Numbered("call"), _Numbered("tool")
+    # An empty id or name stays empty.
+    ids: dict[str, str] = defaultdict(lambda: f"call_{len(ids)}", {"": ""})
+    names: dict[str, str] = defaultdict(lambda: f"tool_{len(names)}", {"": ""})
 
     def bare(key: str, value: Any) -> Any:
         if key in _ARGUMENTS and isinstance(value, dict):

@@ -4,7 +4,6 @@ from typing import Annotated, Any, cast
 
 import pytest
 from hypothesis import given
-from langchain.agents import AgentState, create_agent
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
@@ -17,13 +16,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
-from langgraph.prebuilt import create_react_agent
 from langgraph.types import Overwrite
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from langchain_mentor_reducer import MentorChatReducer, bounded_messages
-from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, STEP, ScriptedModel, call, calling, guide
+from tests.scripted import STEP, call, calling
 from tests.unit_tests.histories import any_history
 
 pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
@@ -44,18 +42,6 @@ class ModelState(BaseModel):
     messages: Annotated[list[AnyMessage], bounded_messages(6)]
 
 
-class ReactState(State):
-    """A bounded state as `create_react_agent` wants it."""
-
-    remaining_steps: int
-
-
-class BoundedAgentState(AgentState[Any]):
-    """A bounded state as `create_agent` wants it."""
-
-    messages: Annotated[list[AnyMessage], bounded_messages(6)]
-
-
 def channel(max_messages: int = WIDE, *messages: BaseMessage) -> Any:
     """Make a channel that holds some messages."""
     made = bounded_messages(max_messages)
@@ -63,36 +49,20 @@ def channel(max_messages: int = WIDE, *messages: BaseMessage) -> Any:
     return made
 
 
-def agents(model: ScriptedModel) -> list[Any]:
-    """Both agents, each over a bounded state."""
-    saver = InMemorySaver
-    return [
-        create_agent(model, GUIDE_TOOLS, state_schema=BoundedAgentState, checkpointer=saver()),
-        create_react_agent(model, GUIDE_TOOLS, state_schema=ReactState, checkpointer=saver()),
-    ]
-
-
-@pytest.mark.parametrize("which", [0, 1], ids=["create_agent", "create_react_agent"])
-def test_agents(which: int) -> None:
-    """In both agents the state stays bounded and the follow-up is answered."""
-    model = ScriptedModel(script=guide)
-    agent = agents(model)[which]
-    for question in (FIRST, SECOND):
-        state = agent.invoke({"messages": [HumanMessage(question)]}, THREAD)
-    assert state["messages"][-1].text == "333 m"
-    assert [len(window) for window in model.windows] == [1, 3, 5, 3, 5, 5]
-    assert len(agent.get_state(THREAD).values["messages"]) == 6
+def graph(schema: Any) -> Any:
+    """A graph that says yes."""
+    builder: Any = StateGraph(schema)
+    builder.add_node("model", lambda _: {"messages": [AIMessage("Yes.")]})
+    builder.add_edge(START, "model")
+    return builder.compile(checkpointer=InMemorySaver())
 
 
 @pytest.mark.parametrize("schema", [State, ModelState])
 def test_own_graph(schema: Any) -> None:
     """An own graph is bounded across turns, whatever the schema is made of."""
-    builder: Any = StateGraph(schema)
-    builder.add_node("model", lambda _: {"messages": [AIMessage("Yes.")]})
-    builder.add_edge(START, "model")
-    graph = builder.compile(checkpointer=InMemorySaver())
+    own = graph(schema)
     for number in range(9):
-        state = graph.invoke({"messages": [("user", f"{number}?")]}, THREAD)
+        state = own.invoke({"messages": [("user", f"{number}?")]}, THREAD)
     assert [m.text for m in state["messages"]] == ["6?", "Yes.", "7?", "Yes.", "8?", "Yes."]
 
 
@@ -185,19 +155,10 @@ def test_equality() -> None:
             StateGraph(State, input_schema=unequal)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "no budget"),
-        ({"max_messages": 1}, "no room for an answer"),
-        ({"max_message": 3}, "did you mean max_messages"),
-        ({"max_messages": True}, "whole number"),
-    ],
-)
-def test_wrong_options(options: dict[str, Any], message: str) -> None:
-    """A wrong option is a `ValueError` when the channel is made."""
-    with pytest.raises(ValueError, match=message):
-        bounded_messages(**options)
+def test_no_room_for_an_answer() -> None:
+    """A budget that an answer would push its question out of is a `ValueError`."""
+    with pytest.raises(ValueError, match="no room for an answer"):
+        bounded_messages(1)
 
 
 def test_overflow() -> None:
@@ -214,13 +175,8 @@ def test_graph_schema() -> None:
     class Plain(TypedDict):
         messages: Annotated[list[AnyMessage], add_messages]
 
-    schemas = []
-    for schema in (State, Plain):
-        builder: Any = StateGraph(schema)
-        builder.add_node("model", lambda _: {})
-        builder.add_edge(START, "model")
-        schemas.append(builder.compile().get_input_jsonschema()["properties"])
-    assert schemas[0] == schemas[1]
+    ours, plain = (graph(s).get_input_jsonschema()["properties"] for s in (State, Plain))
+    assert ours == plain
 
 
 def test_runnable_in_its_place() -> None:
@@ -229,8 +185,5 @@ def test_runnable_in_its_place() -> None:
     class Wrong(TypedDict):
         messages: Annotated[list[AnyMessage], MentorChatReducer(6)]
 
-    builder: Any = StateGraph(Wrong)
-    builder.add_node("model", lambda _: {"messages": [AIMessage("Yes.")]})
-    builder.add_edge(START, "model")
     with pytest.raises(TypeError, match="bounded_messages"):
-        builder.compile().invoke({"messages": [HumanMessage("a")]})
+        graph(Wrong).invoke({"messages": [HumanMessage("a")]}, THREAD)

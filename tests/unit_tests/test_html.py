@@ -1,10 +1,10 @@
 """The drawing of a `Reduction`: what it says, that it escapes, and that it stays small."""
 
 import json
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement
 
 import pytest
 from hypothesis import given
@@ -22,78 +22,51 @@ from langchain_core.messages import (
 from langchain_mentor_reducer import MentorChatReducer, Reduction
 from langchain_mentor_reducer.__main__ import main
 
-VOID = {"meta"}
-
-
-class Node:
-    """An element as a browser would read it."""
-
-    def __init__(self, tag: str, attributes: dict[str, str | None]) -> None:
-        """Open it."""
-        self.tag, self.attributes = tag, attributes
-        self.inside: list[Node | str] = []
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes it has."""
-        return (self.attributes.get("class") or "").split()
-
-    @property
-    def text(self) -> str:
-        """What is read of it, the style left out."""
-        parts = (part if isinstance(part, str) else part.text for part in self.inside)
-        return "" if self.tag == "style" else " ".join("".join(parts).split())
-
-    def all(self, wanted: str) -> Iterator["Node"]:
-        """Find the elements of a tag or class in it."""
-        for part in self.inside:
-            if isinstance(part, Node):
-                if wanted in {part.tag, *part.classes}:
-                    yield part
-                yield from part.all(wanted)
-
-    def skeleton(self) -> Any:
-        """Tell its tags and attributes, without its text."""
-        inside = [part.skeleton() for part in self.inside if isinstance(part, Node)]
-        return self.tag, self.attributes, inside
-
 
 class Reader(HTMLParser):
-    """Reads markup into nodes, and refuses what is not closed."""
+    """Reads markup into elements as a browser would, and refuses what is not closed."""
 
-    def __init__(self) -> None:
-        """Start with nothing open."""
+    def __init__(self, markup: str) -> None:
+        """Read it."""
         super().__init__()
-        self.open = [Node("", {})]
+        self.open = [Element("")]
+        self.feed(markup)
+        self.close()
+        (self.root,) = self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Open an element."""
-        node = Node(tag, dict(attrs))
-        self.open[-1].inside.append(node)
-        if tag not in VOID:
-            self.open.append(node)
+        element = SubElement(self.open[-1], tag, {name: value or "" for name, value in attrs})
+        self.open += [element] if tag != "meta" else []
 
     def handle_endtag(self, tag: str) -> None:
         """Close the element that is open."""
         assert self.open.pop().tag == tag
 
     def handle_data(self, data: str) -> None:
-        """Take in text."""
-        self.open[-1].inside.append(data)
+        """Take in text, but for the style."""
+        if self.open[-1].tag != "style":
+            SubElement(self.open[-1], "#text").text = data
 
 
-def read(markup: str) -> Node:
-    """Read markup as a browser does."""
-    reader = Reader()
-    reader.feed(markup)
-    reader.close()
-    (root,) = reader.open
-    return root
-
-
-def draw(history: list[BaseMessage], *given: int, **options: Any) -> Node:
+def draw(history: list[BaseMessage], *given: int, **options: Any) -> Element:
     """Draw what a reducer makes of a history."""
-    return read(MentorChatReducer(*given, **options).explain(history)._repr_html_())
+    return Reader(MentorChatReducer(*given, **options).explain(history)._repr_html_()).root
+
+
+def find(drawn: Element, wanted: str) -> list[Element]:
+    """Find the elements of a tag or class."""
+    return [e for e in drawn.iter() if wanted in {e.tag, *e.get("class", "").split()}]
+
+
+def texts(drawn: Element, wanted: str) -> list[str]:
+    """Read the elements of a tag or class."""
+    return [" ".join("".join(each.itertext()).split()) for each in find(drawn, wanted)]
+
+
+def skeleton(drawn: Element) -> Any:
+    """Tell tags and attributes, without the text."""
+    return drawn.tag, drawn.attrib, [skeleton(each) for each in drawn if each.tag != "#text"]
 
 
 def step(*calls: tuple[str, dict[str, Any], str | None]) -> AIMessage:
@@ -109,6 +82,15 @@ def turns(count: int) -> list[BaseMessage]:
     return [message for pair in pairs for message in pair]
 
 
+def loop(steps: int) -> list[BaseMessage]:
+    """Make a turn of so many steps."""
+    pairs = (
+        [step(("look", {}, f"{i}")), ToolMessage(f"r{i}", tool_call_id=f"{i}")]
+        for i in range(steps)
+    )
+    return [HumanMessage("Where to?"), *(message for pair in pairs for message in pair)]
+
+
 PARALLEL: list[BaseMessage] = [
     SystemMessage("You are a guide."),
     HumanMessage("Which towers?"),
@@ -122,8 +104,8 @@ PARALLEL: list[BaseMessage] = [
 def test_turns_are_rows() -> None:
     """Each turn is a row that says in words what became of it, and why; the dropped is struck."""
     drawn = draw(turns(3), 4)
-    assert [text.text for text in drawn.all("del")] == ["q1", "a1"]
-    assert [row.text for row in drawn.all("head")] == [
+    assert texts(drawn, "del") == ["q1", "a1"]
+    assert texts(drawn, "head") == [
         "Turn 1 dropped older turn, 2 messages",
         "Turn 2 kept 2 messages",
         "Turn 3 kept 2 messages",
@@ -132,24 +114,21 @@ def test_turns_are_rows() -> None:
 
 def test_system_message() -> None:
     """The system message has a row of its own, before the turns."""
-    heads = [row.text for row in draw(PARALLEL, 5).all("head")]
+    heads = texts(draw(PARALLEL, 5), "head")
     assert heads == ["System message kept", "Turn 1 kept 5 messages"]
 
 
 def test_message_is_a_labeled_cell() -> None:
     """A message shows where it stands, what it is, its name and its first words."""
-    cells = [
-        c.text for c in draw([HumanMessage("so   many\nwords " * 40, name="Ada")], 1).all("cell")
-    ]
-    assert len(cells) == 1
-    assert cells[0].startswith("0 human Ada so many words so many words")
-    assert cells[0].endswith("…")
-    assert len(cells[0]) < 200
+    (cell,) = texts(draw([HumanMessage("so   many\nwords " * 40, name="Ada")], 1), "cell")
+    assert cell.startswith("0 human Ada so many words so many words")
+    assert cell.endswith("…")
+    assert len(cell) < 200
 
 
 def test_results_name_their_call() -> None:
     """Parallel calls are numbered, and each result says which of them it answers."""
-    cells = [cell.text for cell in draw(PARALLEL, 5).all("cell")]
+    cells = texts(draw(PARALLEL, 5), "cell")
     assert cells[2] == "2 ai calls 2.1 read(list='towers') calls 2.2 read(list='hills')"
     assert cells[3] == "3 tool three hills answers 2.2 read"
     assert cells[4] == "4 tool two towers answers 2.1 read"
@@ -160,7 +139,7 @@ def test_pairs_by_position() -> None:
     history: list[BaseMessage] = [HumanMessage("Again and again?")]
     for result in "xy":
         history += [step(("look", {}, "a")), ToolMessage(result, tool_call_id="a")]
-    answers = [node.text for node in draw(history, 9).all("answers")]
+    answers = texts(draw(history, 9), "answers")
     assert answers == ["answers 1 look", "answers 3 look"]
 
 
@@ -181,13 +160,13 @@ def test_calls_outside_tool_calls() -> None:
         HumanMessage([{"type": "mcp_approval_response", "approval_request_id": ""}]),
     ]
     drawn = draw(history, 9)
-    assert [node.text for node in drawn.all("calls")] == [
+    assert texts(drawn, "calls") == [
         "calls 1.1 broken({)",
         "calls 1.2 c",
         "calls 1.3 old",
         "calls 3 nobody()",
     ]
-    assert [node.text for node in drawn.all("answers")] == [
+    assert texts(drawn, "answers") == [
         "answers 1.3 old",
         "answers a call that is not in this history",
     ]
@@ -195,12 +174,9 @@ def test_calls_outside_tool_calls() -> None:
 
 def test_turn_cut_in_part() -> None:
     """In a turn that is kept in part, each dropped message says why."""
-    history: list[BaseMessage] = [HumanMessage("Where to?")]
-    for i in range(3):
-        history += [step(("look", {}, f"{i}")), ToolMessage(f"r{i}", tool_call_id=f"{i}")]
-    drawn = draw(history, 4)
-    assert [row.text for row in drawn.all("head")] == ["Turn 1 kept in part 3 of 7 messages"]
-    assert [cell.text for cell in drawn.all("cell")] == [
+    drawn = draw(loop(3), 4)
+    assert texts(drawn, "head") == ["Turn 1 kept in part 3 of 7 messages"]
+    assert texts(drawn, "cell") == [
         "0 human Where to?",
         "1 ai calls 1 look() dropped: over budget in the newest turn",
         "2 tool r0 answers 1 look dropped: over budget in the newest turn",
@@ -214,16 +190,10 @@ def test_turn_cut_in_part() -> None:
 def test_message_kept_in_part() -> None:
     """A user message that loses some of its answers says so, and is not struck out."""
     result = {"type": "tool_result", "tool_use_id": "a", "content": "1"}
-    history: list[BaseMessage] = [
-        HumanMessage("One?"),
-        step(("look", {}, "a")),
-        HumanMessage([result, {"type": "text", "text": "Two?"}]),
-    ]
-    drawn = draw(history, 1)
-    assert [cell.text for cell in drawn.all("cell")][2] == (
-        "2 human Two? answers 1 look kept in part: its call was cut"
-    )
-    assert "Two?" not in [text.text for text in drawn.all("del")]
+    asked = HumanMessage([result, {"type": "text", "text": "Two?"}])
+    drawn = draw([HumanMessage("One?"), step(("look", {}, "a")), asked], 1)
+    assert texts(drawn, "cell")[2] == ("2 human Two? answers 1 look kept in part: its call was cut")
+    assert "Two?" not in texts(drawn, "del")
 
 
 def test_budgets_are_bars() -> None:
@@ -233,13 +203,15 @@ def test_budgets_are_bars() -> None:
         return 300_000 * len(messages)
 
     drawn = draw(turns(3), 5, max_turns=9, max_tokens=2_000_000, token_counter=heavy)
-    bars = [bar.attributes for bar in drawn.all("meter")]
-    assert [(bar["high"], bar["value"], bar["aria-label"]) for bar in bars] == [
+    bars = [
+        (bar.get("high"), bar.get("value"), bar.get("aria-label")) for bar in find(drawn, "meter")
+    ]
+    assert bars == [
         ("5", "4", "max_messages"),
         ("9", "2", "max_turns"),
         ("2000000", "1200000", "max_tokens"),
     ]
-    assert [bar.text for bar in drawn.all("bar")] == [
+    assert texts(drawn, "bar") == [
         "max_messages 4 of 5",
         "max_turns 2 of 9",
         "max_tokens 1,200,000 of 2,000,000",
@@ -250,57 +222,45 @@ def test_budgets_are_bars() -> None:
 def test_overflow(overflow: str) -> None:
     """A newest step that does not fit is told, whatever was done about it."""
     drawn = draw([HumanMessage("q"), *PARALLEL[2:5]], 2, overflow=overflow)
-    assert [note.text for note in drawn.all("note")] == [
-        "The newest step does not fit beside its question."
-    ]
-    assert not list(draw(turns(3), 4).all("note"))
-    bar, meter = next(drawn.all("bar")).text, next(drawn.all("meter")).attributes
-    assert (meter["max"], meter["high"]) == (("2", "2") if overflow == "trim" else ("4", "2"))
+    assert texts(drawn, "note") == ["The newest step does not fit beside its question."]
+    assert not find(draw(turns(3), 4), "note")
+    (bar,), (meter,) = texts(drawn, "bar"), find(drawn, "meter")
+    assert (meter.get("max"), meter.get("high")) == ("2" if overflow == "trim" else "4", "2")
     assert bar == ("max_messages 1 of 2" if overflow == "trim" else "max_messages 4 of 2, over")
 
 
-def test_long_histories_fold() -> None:
-    """A long run of dropped turns, and of kept ones, folds but for its newest three."""
-    drawn = draw(turns(40), 40)
-    assert [fold.text for fold in drawn.all("summary")] == [
-        "17 earlier turns: dropped",
-        "17 earlier turns: kept",
-    ]
-    assert [len(list(fold.all("turn"))) for fold in drawn.all("details")] == [17, 17]
-    assert len(list(drawn.all("turn"))) == 40
-
-
-def test_long_turns_fold() -> None:
-    """A long turn folds its middle: the question and the newest messages stay in sight."""
-    history: list[BaseMessage] = [HumanMessage("Where to?")]
-    for i in range(20):
-        history += [step(("look", {}, f"{i}")), ToolMessage(f"r{i}", tool_call_id=f"{i}")]
-    drawn = draw(history, 50)
-    assert [fold.text for fold in drawn.all("summary")] == ["37 earlier messages: kept"]
-    assert [len(list(fold.all("cell"))) for fold in drawn.all("details")] == [37]
-
-
-def test_drawing_stays_small() -> None:
-    """Of a very long run only the newest are drawn, and the drawing says so."""
-    long, longer = (
-        MentorChatReducer(4).explain(turns(count))._repr_html_() for count in (1000, 5000)
-    )
-    assert abs(len(longer) - len(long)) < 2000
-    fold = next(read(long).all("details"))
-    summary = "995 earlier turns: dropped (the newest 100 are drawn)"
-    assert next(fold.all("summary")).text == summary
-    assert len(list(fold.all("turn"))) == 100
+@pytest.mark.parametrize(
+    ("history", "most", "kind", "shown", "folds"),
+    [
+        (turns(40), 40, "turn", 6, ["17 earlier turns: dropped", "17 earlier turns: kept"]),
+        (loop(20), 50, "cell", 4, ["37 earlier messages: kept"]),
+        (turns(999), 4, "turn", 5, ["994 earlier turns: dropped (the newest 100 are drawn)"]),
+    ],
+    ids=["turns", "messages", "very many"],
+)
+def test_long_runs_fold(
+    history: list[BaseMessage], most: int, kind: str, shown: int, folds: list[str]
+) -> None:
+    """A long run of one fate folds but for its newest three, and no more than 100 are drawn."""
+    drawn = draw(history, most)
+    assert texts(drawn, "summary") == folds
+    folded = [len(find(fold, kind)) for fold in find(drawn, "details")]
+    assert folded == [min(100, int(summary.split()[0])) for summary in folds]
+    assert len(find(drawn, kind)) == shown + sum(folded)
 
 
 def test_empty() -> None:
     """An empty history has a drawing too."""
-    assert next(draw([], 4).all("figcaption")).text == "Kept 0 of 0 messages, 0 of 0 turns."
+    assert texts(draw([], 4), "figcaption") == ["Kept 0 of 0 messages, 0 of 0 turns."]
 
 
-def test_same_every_time() -> None:
-    """The same reduction gives the same markup, to the letter."""
-    first, second = (MentorChatReducer(4).explain(PARALLEL)._repr_html_() for _ in range(2))
-    assert first == second
+def test_what_a_notebook_and_a_terminal_show() -> None:
+    """A notebook asks the account itself for its drawing, the same each time; else it is text."""
+    reduction, again = (MentorChatReducer(4).explain(PARALLEL) for _ in range(2))
+    assert isinstance(reduction, Reduction)
+    assert reduction._repr_html_().startswith('<figure class="lmr"')
+    assert reduction._repr_html_() == again._repr_html_()
+    assert repr(reduction) == str(reduction)
 
 
 HOSTILE = [
@@ -336,15 +296,15 @@ def everywhere(text: str) -> list[BaseMessage]:
     ]
 
 
-HARMLESS = draw(everywhere("word"), 3).skeleton()
+HARMLESS = skeleton(draw(everywhere("word"), 3))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_markup_in_messages(text: str) -> None:
     """Markup in a content, a name, an id or a call is shown as it is and becomes no markup."""
     drawn = draw(everywhere(text), 3)
-    assert drawn.skeleton() == HARMLESS
-    shown = [node.text for node in drawn.all("words")]
+    assert skeleton(drawn) == HARMLESS
+    shown = texts(drawn, "words")
     assert shown == [" ".join(text.split())] * len(shown)
     assert len(shown) == 7
 
@@ -353,27 +313,18 @@ def test_markup_in_messages(text: str) -> None:
 def test_any_text(text: str) -> None:
     """Whatever a message holds, the elements and attributes are the same, and can be encoded."""
     markup = MentorChatReducer(3).explain(everywhere(text))._repr_html_()
-    assert read(markup).skeleton() == HARMLESS
+    assert skeleton(Reader(markup).root) == HARMLESS
     assert markup.encode()
 
 
 def test_other_attributes_never_hold_content() -> None:
     """Nothing in the drawing can load or run: no links, no handlers, no scripts."""
-    tags: set[str] = set()
-    attributes: set[str] = set()
-
-    def collect(node: Node) -> None:
-        tags.add(node.tag)
-        attributes.update(node.attributes)
-        for part in node.inside:
-            if isinstance(part, Node):
-                collect(part)
-
-    collect(draw([*everywhere("word"), *turns(40)], 60))
-    assert tags == {
+    drawn = list(draw([*everywhere("word"), *turns(40)], 60).iter())
+    assert {each.tag for each in drawn} == {
         *{"", "figure", "style", "figcaption", "ul", "li", "meter", "div", "span", "b"},
-        *{"details", "summary", "del", "code"},
+        *{"details", "summary", "del", "code", "#text"},
     }
+    attributes = {name for each in drawn for name in each.attrib}
     assert attributes == {"aria-label", "class", "dir", "high", "max", "optimum", "value"}
 
 
@@ -384,10 +335,10 @@ def test_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
     saved.write_text("\n".join(json.dumps([message]) for message in asked))
     out = tmp_path / "out.html"
     assert main([str(saved), "--html", str(out)]) == 0
-    page = read(out.read_text("utf-8").removeprefix("<!doctype html>"))
-    assert [cell.text for cell in page.all("words")] == ["One?", "Ünö?"]
-    assert len(list(page.all("figure"))) == 2
-    assert next(page.all("html")).attributes == {"lang": "en"}
+    page = Reader(out.read_text("utf-8").removeprefix("<!doctype html>")).root
+    assert texts(page, "words") == ["One?", "Ünö?"]
+    assert len(find(page, "figure")) == 2
+    assert find(page, "html")[0].attrib == {"lang": "en"}
     assert "2 conversations" in capsys.readouterr().out
 
 
@@ -396,16 +347,3 @@ def test_command_cannot_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     out = tmp_path / "missing" / "out.html"
     assert main(["--html", str(out)]) == 2
     assert capsys.readouterr().err == f"{out}: No such file or directory\n"
-
-
-def test_reduction_is_what_notebooks_draw() -> None:
-    """A notebook asks the account itself for its drawing."""
-    reduction = MentorChatReducer(4).explain(PARALLEL)
-    assert isinstance(reduction, Reduction)
-    assert reduction._repr_html_().startswith('<figure class="lmr"')
-
-
-def test_terminal_shows_text() -> None:
-    """A terminal, and a notebook that shows no HTML, get the text."""
-    reduction = MentorChatReducer(4).explain(PARALLEL)
-    assert repr(reduction) == str(reduction)

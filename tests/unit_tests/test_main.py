@@ -50,10 +50,7 @@ def test_shipped_conversation(capsys: pytest.CaptureFixture[str]) -> None:
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
 def test_one_conversation(
-    text: str,
-    pack: Callable[[bytes], bytes],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    text: str, pack: Callable[[bytes], bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A file may hold a conversation in either form, gzipped or not."""
     file = tmp_path / "chat.json"

@@ -83,7 +83,7 @@ def test_added_result_that_does_not_fit() -> None:
 def test_account_names_what_was_mended() -> None:
     """The text of a reduction and its drawing name the repair and what was put in."""
     reduction = MentorChatReducer(9, mend=True).explain(KILLED)
-    told = {verdict.index: verdict.repair for verdict in reduction.verdicts if verdict.repair}
+    told = {verdict.index: verdict.repair for verdict in reduction.verdicts if not verdict.added}
     assert told[3] == "a call that has no result"
     (added,) = [verdict for verdict in reduction.verdicts if verdict.added]
     assert added.message.text == NO_RESULT

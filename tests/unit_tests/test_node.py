@@ -1,21 +1,25 @@
 """The node: the model's view in graphs, and as the hook of an agent."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import ConfigurableField
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import create_react_agent
 from pydantic import BaseModel, ValidationError
 
-from langchain_mentor_reducer import MentorChatReducerNode
+from langchain_mentor_reducer import (
+    MentorChatReducerMiddleware,
+    MentorChatReducerNode,
+    bounded_messages,
+)
 from langchain_mentor_reducer.options import Options
-from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, STEP, ScriptedModel, guide
+from tests.scripted import STEP, ScriptedModel
 
 pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
 
@@ -24,7 +28,6 @@ HISTORY: list[AnyMessage] = [
     AIMessage("1", id="a1"),
     HumanMessage("Two?", id="q2"),
 ]
-THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
 class Own(TypedDict):
@@ -49,13 +52,6 @@ class OwnDataclass:
     window: list[AnyMessage]
 
 
-class HookState(BaseModel):
-    """An agent's state as a pydantic model."""
-
-    messages: Annotated[list[AnyMessage], add_messages]
-    remaining_steps: int = 10
-
-
 def own_node(max_messages: int = 1) -> MentorChatReducerNode:
     """A node for the own states."""
     return MentorChatReducerNode(
@@ -63,41 +59,26 @@ def own_node(max_messages: int = 1) -> MentorChatReducerNode:
     )
 
 
+def own_graph(schema: Any, node: Any) -> Any:
+    """A graph that is the node alone."""
+    builder: Any = StateGraph(schema)
+    builder.add_node("reduce", node)
+    builder.add_edge(START, "reduce")
+    return builder.compile()
+
+
 @pytest.mark.parametrize("schema", [Own, OwnModel])
 @pytest.mark.parametrize("sync", [True, False])
 def test_own_graph(schema: Any, sync: bool) -> None:  # noqa: FBT001
     """In a graph with its own keys the node writes the window and leaves the history alone."""
-    builder: Any = StateGraph(schema)
-    builder.add_node("reduce", own_node())
-    builder.add_edge(START, "reduce")
-    graph = builder.compile()
-    state = {"history": HISTORY, "window": []}
+    graph, state = own_graph(schema, own_node()), {"history": HISTORY, "window": []}
     result = graph.invoke(state) if sync else asyncio.run(graph.ainvoke(state))
-    assert result["window"] == HISTORY[2:]
-    assert result["history"] == HISTORY
+    assert result == {"history": HISTORY, "window": HISTORY[2:]}
 
 
 def test_dataclass_state() -> None:
     """The attributes of a dataclass are read as well."""
     assert own_node().invoke(OwnDataclass(HISTORY, [])) == {"window": HISTORY[2:]}
-
-
-@pytest.mark.parametrize("schema", [None, HookState])
-def test_agent_hook(schema: Any) -> None:
-    """As a hook the node bounds every model call, and a question is answered from the window."""
-    model = ScriptedModel(script=guide)
-    agent = create_react_agent(
-        model,
-        GUIDE_TOOLS,
-        pre_model_hook=MentorChatReducerNode(6),
-        state_schema=schema,
-        checkpointer=InMemorySaver(),
-    )
-    for question in (FIRST, SECOND):
-        state = agent.invoke({"messages": [("user", question)]}, THREAD)
-    assert state["messages"][-1].text == "333 m"
-    assert len(state["messages"]) == 12
-    assert [len(window) for window in model.windows] == [1, 3, 5, 3, 5, 5]
 
 
 def test_empty_history() -> None:
@@ -141,26 +122,36 @@ def test_missing_key(state: Any) -> None:
         MentorChatReducerNode(9).invoke(state)
 
 
-def test_equal_keys() -> None:
-    """One key for both would merge the window into the history: refused when built."""
-    with pytest.raises(ValidationError, match="persist=True"):
-        MentorChatReducerNode(9, input_messages_key="m", output_messages_key="m")
-
-
+@pytest.mark.parametrize(
+    "face", [MentorChatReducerNode, MentorChatReducerMiddleware, bounded_messages]
+)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "no budget"),
         ({"max_messages": 0}, "at least 1"),
+        ({"max_messages": True}, "whole number"),
         ({"max_message": 3}, "did you mean max_messages"),
-        ({"max_messages": 3, "persist": "yes"}, "valid boolean"),
-        ({"max_messages": 3, "on_drop": print}, "persist=True"),
     ],
 )
-def test_wrong_options(options: dict[str, Any], message: str) -> None:
-    """A wrong option is an error when the node is built."""
+def test_wrong_options(face: Callable[..., Any], options: dict[str, Any], message: str) -> None:
+    """A wrong option is an error when a node, a middleware or a channel is built."""
+    with pytest.raises(ValueError, match=message):
+        face(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"persist": "yes"}, "valid boolean"),
+        ({"on_drop": print}, "persist=True"),
+        ({"input_messages_key": "m", "output_messages_key": "m"}, "persist=True"),
+    ],
+)
+def test_wrong_together(options: dict[str, Any], message: str) -> None:
+    """What would never be called, or would merge the window into the history, is refused."""
     with pytest.raises(ValidationError, match=message):
-        MentorChatReducerNode(**options)
+        MentorChatReducerNode(9, **options)
 
 
 def test_takes_every_option() -> None:
@@ -173,25 +164,13 @@ def test_takes_every_option() -> None:
 
 
 def test_configurable() -> None:
-    """The budget can be set for one run."""
-    node = MentorChatReducerNode(50).configurable_fields(
-        max_messages=ConfigurableField(id="max_messages")
-    )
-    state = {"messages": HISTORY}
-    assert node.invoke(state) == {"llm_input_messages": HISTORY}
-    small: Any = {"configurable": {"max_messages": 1}}
-    assert node.invoke(state, small) == {"llm_input_messages": HISTORY[2:]}
-
-
-def test_configurable_in_a_graph() -> None:
-    """A graph hands the run's budget to the node."""
-    builder: Any = StateGraph(Own)
+    """The budget can be set for one run, and a graph hands it to the node."""
     field = ConfigurableField(id="max_messages")
-    builder.add_node("reduce", own_node(50).configurable_fields(max_messages=field))
-    builder.add_edge(START, "reduce")
-    graph = builder.compile()
-    small = {"configurable": {"max_messages": 1}}
-    assert graph.invoke({"history": HISTORY}, small)["window"] == HISTORY[2:]
+    node = own_node(50).configurable_fields(max_messages=field)
+    small: Any = {"configurable": {"max_messages": 1}}
+    for each in (node, own_graph(Own, node)):
+        assert each.invoke({"history": HISTORY})["window"] == HISTORY
+        assert each.invoke({"history": HISTORY}, small)["window"] == HISTORY[2:]
 
 
 def test_schemas() -> None:

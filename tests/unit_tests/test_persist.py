@@ -1,23 +1,17 @@
 """Cuts that are written to the state: what goes, who is told, and that the view is the same."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, NotRequired, cast
 
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from langchain.agents import create_agent
-from langchain.agents.middleware import (
-    ExtendedModelResponse,
-    ModelRequest,
-    ModelResponse,
-    wrap_model_call,
-)
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import ExtendedModelResponse, wrap_model_call
 from langchain.tools import ToolRuntime, tool
 from langchain_core.messages import (
     AIMessage,
-    AnyMessage,
     BaseMessage,
     HumanMessage,
     RemoveMessage,
@@ -27,7 +21,7 @@ from langchain_core.messages import (
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import create_react_agent
 from langgraph.runtime import Runtime
 from langgraph.store.memory import InMemoryStore
@@ -41,13 +35,14 @@ from langchain_mentor_reducer import (
 from langchain_mentor_reducer.calls import answers_of, calls_of
 from langchain_mentor_reducer.persist import StateCut, cut_state
 from langchain_mentor_reducer.turns import is_question
-from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, ScriptedModel, call, calling, guide
+from tests.scripted import FIRST, GUIDE_TOOLS, SECOND, Script, ScriptedModel, call, calling, guide
 from tests.unit_tests.histories import History, budgets, called_at, well_formed
 
 pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 SMALL = MentorChatReducer(2, overflow="keep")
+Make = Callable[..., Any]
 
 
 def talk(turns: int) -> list[BaseMessage]:
@@ -59,29 +54,40 @@ def talk(turns: int) -> list[BaseMessage]:
     ]
 
 
+GROWN = talk(3)[:5]
+"""Two old turns, and a question."""
+
+
 # --- The update ----------------------------------------------------------------------------------
 
 
-def cut_of(history: list[BaseMessage], reducer: MentorChatReducer = SMALL) -> StateCut:
+def cut_of(history: list[BaseMessage]) -> StateCut:
     """Cut a state as `persist` does."""
-    return cut_state(reducer, history, persist=True)
+    return cut_state(SMALL, history, persist=True)
 
 
-def test_removal_by_id() -> None:
-    """What goes is removed by id, in its order; when everything fits, nothing leaves."""
-    assert cut_of(talk(1)).leaving == []
-    cut = cut_of(talk(3))
-    assert cut.window == talk(3)[4:]
-    assert cut.leaving == talk(3)[:4]
-    assert cut.update() == [RemoveMessage(id=i) for i in ("q0", "a0", "q1", "a1")]
+S = SystemMessage("S", id="s")
+HINT = HumanMessage("A hint.")
+CLEARED = HumanMessage("[cleared]", id="q0")
 
 
-def test_system_message_stays() -> None:
-    """The system message stays where it is, wherever that is."""
-    history = [*talk(2), SystemMessage("S", id="s")]
-    cut = cut_of(history)
-    assert cut.update() == [RemoveMessage(id="q0"), RemoveMessage(id="a0")]
-    assert cut.window == [history[-1], *history[2:4]]
+@pytest.mark.parametrize(
+    ("history", "state", "gone"),
+    [
+        (talk(1), None, []),
+        (talk(3), None, ["q0", "a0", "q1", "a1"]),
+        ([*talk(2), S], None, ["q0", "a0"]),
+        ([HINT, *talk(2)], talk(2), ["q0", "a0"]),
+        ([CLEARED, *talk(3)[1:]], talk(3), ["q0", "a0", "q1", "a1"]),
+    ],
+    ids=["nothing", "in order", "no system message", "what is in the state", "as it stands there"],
+)
+def test_removal_by_id(history: History, state: History | None, gone: list[str]) -> None:
+    """What goes is removed by id and told as the state has it: others may add to it or edit it."""
+    cut = cut_state(SMALL, history, state, persist=True)
+    assert cut.window == [*(m for m in history if m is S), *[m for m in history if m is not S][-2:]]
+    assert cut.leaving == [m for m in state or history if m.id in gone]
+    assert cut.update() == [RemoveMessage(id=id_) for id_ in gone]
 
 
 @pytest.mark.parametrize("ids", [(None, "a0"), ("q1", "a0"), ("x", "x")])
@@ -105,29 +111,13 @@ def test_copied_question() -> None:
     ]
     cut = cut_of(history)
     assert cut.leaving == history[:3]
-    update = cast("list[BaseMessage]", cut.update())
+    update: Any = cut.update()
     assert [type(m) for m in update] == [RemoveMessage, RemoveMessage, HumanMessage]
-    merged = cast("list[BaseMessage]", add_messages(list[Any](history), list[Any](update)))
+    merged = _merged(history, update)
     assert merged == cut.window
     assert merged[0].id == "late"
     assert merged[0].content == late.content[1:]
     assert late.content[0] == answer
-
-
-def test_messages_beside_the_state() -> None:
-    """What another middleware added to the request is cut from the view, not from the state."""
-    history, hint = talk(2), HumanMessage("A hint.")
-    cut = cut_state(SMALL, [hint, *history], history, persist=True)
-    assert cut.leaving == history[:2]
-    assert cut.update() == [RemoveMessage(id="q0"), RemoveMessage(id="a0")]
-
-
-def test_what_leaves_is_told_as_the_state_has_it() -> None:
-    """What another middleware edited for the model is archived as it stands in the state."""
-    history = talk(3)
-    edited = [history[0].model_copy(update={"content": "[cleared]"}), *history[1:]]
-    cut = cut_state(SMALL, edited, history, persist=True)
-    assert cut.leaving == history[:4]
 
 
 # --- Persist equals view -------------------------------------------------------------------------
@@ -163,11 +153,11 @@ class Call:
         )
         self.state = state
         if self.cut.leaving:
-            self.state = _merged(state, cast("list[BaseMessage]", self.cut.update()))
+            self.state = _merged(state, self.cut.update())
 
 
-def _merged(state: History, update: Sequence[BaseMessage]) -> History:
-    return cast("list[BaseMessage]", add_messages(list[Any](state), list[Any](update)))
+def _merged(state: History, update: Any) -> History:
+    return cast("History", add_messages(list[Any](state), update))
 
 
 def calls(history: History, options: dict[str, Any]) -> list[Call]:
@@ -247,46 +237,61 @@ def modern(model: ScriptedModel, tools: list[Any], saver: Any, **options: Any) -
 
 
 both = pytest.mark.parametrize("make", [react, modern], ids=["node", "middleware"])
+either = pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
+
+
+def run(agent: Any, messages: Sequence[BaseMessage], *, sync: bool = True) -> list[BaseMessage]:
+    """Write messages to an agent's thread; return all that are there then."""
+    asked = {"messages": messages}
+    state = agent.invoke(asked, THREAD) if sync else asyncio.run(agent.ainvoke(asked, THREAD))
+    return cast("list[BaseMessage]", state["messages"])
 
 
 @both
-@pytest.mark.parametrize("sync", [True, False])
-def test_state_is_bounded(make: Callable[..., Any], sync: bool) -> None:  # noqa: FBT001
+@either
+def test_state_is_bounded(make: Make, sync: bool) -> None:  # noqa: FBT001
     """The state stays bounded over a hundred turns on SQLite, and the follow-up is answered."""
     model = ScriptedModel(script=guide)
     questions = [*(f"Remark {n}." for n in range(100 if sync else 10)), FIRST, SECOND]
-    saver: Any
     with SqliteSaver.from_conn_string(":memory:") as sqlite:
-        saver = sqlite if sync else InMemorySaver()
-        agent = make(model, GUIDE_TOOLS, saver, max_messages=6)
+        agent = make(model, GUIDE_TOOLS, sqlite if sync else InMemorySaver(), max_messages=6)
         for question in questions:
-            asked = {"messages": [HumanMessage(question)]}
-            if sync:
-                state = agent.invoke(asked, THREAD)
-            else:
-                state = asyncio.run(agent.ainvoke(asked, THREAD))
-            assert len(state["messages"]) <= 7
-    assert state["messages"][-1].text == "333 m"
+            messages = run(agent, [HumanMessage(question)], sync=sync)
+            assert len(messages) <= 7
+    assert messages[-1].text == "333 m"
     assert max(len(window) for window in model.windows) == 5  # a window of short turns is odd
 
 
+def small(make: Make, script: Script = guide, **options: Any) -> Any:
+    """Make an agent with room for one turn."""
+    return make(ScriptedModel(script=script), [], InMemorySaver(), max_messages=2, **options)
+
+
+def held(agent: Any) -> list[str]:
+    """Tell what the thread holds."""
+    return [m.text for m in agent.get_state(THREAD).values["messages"]]
+
+
+def streamed(agent: Any, messages: Any) -> list[str]:
+    """Tell what a client that streams messages sees."""
+    asked = {"messages": messages}
+    return [m.text for m, _ in agent.stream(asked, THREAD, stream_mode="messages")]
+
+
 @both
-def test_nothing_is_streamed_but_messages(make: Callable[..., Any]) -> None:
+def test_nothing_is_streamed_but_messages(make: Make) -> None:
     """A client that streams messages sees the answers, and neither marker nor removal."""
-    agent = make(ScriptedModel(script=guide), GUIDE_TOOLS, InMemorySaver(), max_messages=2)
+    agent = small(make)
     for n in range(4):
-        asked = {"messages": [HumanMessage(f"Remark {n}.")]}
-        seen = [m.text for m, _ in agent.stream(asked, THREAD, stream_mode="messages")]
-        assert seen == ["Noted."]
-    assert len(agent.get_state(THREAD).values["messages"]) <= 3
+        assert streamed(agent, [HumanMessage(f"Remark {n}.")]) == ["Noted."]
+    assert len(held(agent)) <= 3
 
 
 @both
-def test_no_update_without_a_cut(make: Callable[..., Any]) -> None:
+def test_no_update_without_a_cut(make: Make) -> None:
     """Nothing to remove means no update of the history."""
-    agent = make(ScriptedModel(script=guide), [], None, max_messages=2)
     asked = {"messages": [HumanMessage("Remark.")]}
-    updates = [list(u.items()) for u in agent.stream(asked, stream_mode="updates")]
+    updates = [list(u.items()) for u in small(make).stream(asked, THREAD, stream_mode="updates")]
     (_, last), *_ = updates[-1]
     assert [m.text for m in last["messages"]] == ["Noted."]
     assert [list(update) for [(_, update)] in updates[:-1]] in ([], [["llm_input_messages"]])
@@ -294,12 +299,10 @@ def test_no_update_without_a_cut(make: Callable[..., Any]) -> None:
 
 def test_missing_ids_in_a_graph() -> None:
     """Where ids are missing the middleware replaces the list, the answer stays, nobody sees it."""
-    agent = modern(ScriptedModel(script=guide), [], InMemorySaver(), max_messages=2)
-    history = [m.model_copy(update={"id": None}) for m in talk(3)[:5]]
-    asked = {"messages": Overwrite(history)}
-    seen = [m.text for m, _ in agent.stream(asked, THREAD, stream_mode="messages")]
-    assert seen == ["Noted."]
-    assert [m.text for m in agent.get_state(THREAD).values["messages"]] == ["2?", "Noted."]
+    agent = small(modern)
+    history = [m.model_copy(update={"id": None}) for m in GROWN]
+    assert streamed(agent, Overwrite(history)) == ["Noted."]
+    assert held(agent) == ["2?", "Noted."]
 
 
 def test_failed_model_call_cuts_nothing() -> None:
@@ -309,10 +312,10 @@ def test_failed_model_call_cuts_nothing() -> None:
         msg = "overloaded"
         raise RuntimeError(msg)
 
-    agent = modern(ScriptedModel(script=fail), [], InMemorySaver(), max_messages=2)
+    agent = small(modern, fail)
     with pytest.raises(RuntimeError, match="overloaded"):
-        agent.invoke({"messages": talk(3)}, THREAD)
-    assert len(agent.get_state(THREAD).values["messages"]) == 6
+        run(agent, talk(3))
+    assert len(held(agent)) == 6
 
 
 def test_a_parallel_node_keeps_its_message() -> None:
@@ -326,37 +329,32 @@ def test_a_parallel_node_keeps_its_message() -> None:
     assert sorted(m.text for m in result["messages"]) == ["1.", "1?", "A note."]
 
 
-def test_a_state_that_is_shown_in_part() -> None:
-    """Behind middleware that hides a part of the state, cutting the state is refused."""
+class Counted(AgentState[Any]):
+    """A state in which deepagents keeps an index into the messages."""
 
-    @wrap_model_call
-    def hide(request: Any, handler: Callable[[Any], Any]) -> Any:
-        return handler(request.override(messages=request.messages[-1:]))
-
-    ours = MentorChatReducerMiddleware(2, persist=True)
-    agent = create_agent(ScriptedModel(script=guide), [], middleware=[hide, ours])
-    asked: Any = {"messages": talk(2)[:3]}
-    with pytest.raises(ValueError, match="persist=False"):
-        agent.invoke(asked)
-    first = create_agent(ScriptedModel(script=guide), [], middleware=[ours, hide])
-    assert first.invoke(asked)["messages"][-1].text == "Noted."
+    _summarization_event: NotRequired[dict[str, int]]
 
 
-def test_a_state_that_another_counts_in() -> None:
-    """Where deepagents keeps an index into the messages, cutting the state is refused."""
-    history = cast("list[AnyMessage]", talk(2))
-    state: Any = {"messages": history, "_summarization_event": {"cutoff_index": 2}}
-    request: ModelRequest[Any] = ModelRequest(
-        model=ScriptedModel(script=guide), messages=history, state=state, runtime=Runtime()
-    )
+@wrap_model_call
+def hide(request: Any, handler: Callable[[Any], Any]) -> Any:
+    """Show the model the last message alone."""
+    return handler(request.override(messages=request.messages[-1:]))
 
-    def handler(request: ModelRequest[Any]) -> ModelResponse[Any]:
-        return ModelResponse([AIMessage(str(len(request.messages)))])
 
-    with pytest.raises(ValueError, match="persist=False"):
-        MentorChatReducerMiddleware(2, persist=True).wrap_model_call(request, handler)
-    response = MentorChatReducerMiddleware(2).wrap_model_call(request, handler)
-    assert response == ModelResponse([AIMessage("2")])
+def test_a_state_that_is_not_all_shown() -> None:
+    """Behind middleware that hides a part of the state, or counts in it, cutting it is refused."""
+
+    def answer(*stack: Any, **state: Any) -> str:
+        model = ScriptedModel(script=guide)
+        agent: Any = create_agent(model, [], middleware=stack, state_schema=Counted)
+        return str(agent.invoke({"messages": talk(2)[:3], **state})["messages"][-1].text)
+
+    cutting, counted = MentorChatReducerMiddleware(2, persist=True), {"cutoff_index": 2}
+    for stack, state in (([hide, cutting], {}), ([cutting], {"_summarization_event": counted})):
+        with pytest.raises(ValueError, match="persist=False"):
+            answer(*stack, **state)
+    assert answer(cutting, hide) == "Noted."
+    assert answer(MentorChatReducerMiddleware(2), _summarization_event=counted) == "Noted."
 
 
 def test_another_command_is_kept() -> None:
@@ -369,56 +367,44 @@ def test_another_command_is_kept() -> None:
 
     ours = MentorChatReducerMiddleware(2, persist=True)
     agent = create_agent(ScriptedModel(script=guide), [], middleware=[ours, cut_too])
-    result = agent.invoke({"messages": cast("list[Any]", talk(3)[:5])})
-    assert [m.text for m in result["messages"]] == ["2?", "Noted.", "A note."]
+    assert [m.text for m in run(agent, GROWN)] == ["2?", "Noted.", "A note."]
 
 
 # --- on_drop -------------------------------------------------------------------------------------
 
+OLD = ["q0", "a0", "q1", "a1"]
+
 
 @both
 @pytest.mark.parametrize("form", ["sync", "in a thread", "async"])
-def test_on_drop(make: Callable[..., Any], form: str) -> None:
+def test_on_drop(make: Make, form: str) -> None:
     """`on_drop` is told what is about to go, before it goes, with the graph's runtime."""
-    told: list[list[str | None]] = []
-    stores: list[object] = []
+    told: list[tuple[list[str | None], object]] = []
 
     def on_drop(dropped: list[BaseMessage], runtime: Runtime[Any]) -> None:
-        told.append([m.id for m in dropped])
-        stores.append(runtime.store)
+        told.append(([m.id for m in dropped], runtime.store))
 
     async def aon_drop(dropped: list[BaseMessage], runtime: Runtime[Any]) -> None:
         await asyncio.sleep(0)
         on_drop(dropped, runtime)
 
-    agent = make(
-        ScriptedModel(script=guide),
-        [],
-        InMemorySaver(),
-        max_messages=2,
-        on_drop=aon_drop if form == "async" else on_drop,
-    )
+    agent = small(make, on_drop=aon_drop if form == "async" else on_drop)
     agent.store = InMemoryStore()
-    asked = {"messages": talk(3)[:5]}
-    if form == "sync":
-        agent.invoke(asked, THREAD)
-    else:
-        asyncio.run(agent.ainvoke(asked, THREAD))
-    assert told == [["q0", "a0", "q1", "a1"]]
-    assert stores == [agent.store]
+    run(agent, GROWN, sync=form == "sync")
+    assert told == [(OLD, agent.store)]
 
 
 @both
-def test_async_on_drop_needs_async(make: Callable[..., Any]) -> None:
+def test_async_on_drop_needs_async(make: Make) -> None:
     """An async `on_drop` under `invoke` is a `TypeError`, and nothing goes."""
 
     async def on_drop(dropped: list[BaseMessage], runtime: Runtime[Any]) -> None:
         """Never run."""
 
-    agent = make(ScriptedModel(script=guide), [], InMemorySaver(), max_messages=2, on_drop=on_drop)
+    agent = small(make, on_drop=on_drop)
     with pytest.raises(TypeError, match="on_drop is async"):
-        agent.invoke({"messages": talk(3)[:5]}, THREAD)
-    assert len(agent.get_state(THREAD).values["messages"]) == 5
+        run(agent, GROWN)
+    assert len(held(agent)) == 5
 
 
 class Later:
@@ -438,56 +424,40 @@ def test_on_drop_that_returns_an_awaitable() -> None:
 
 
 @both
-@pytest.mark.parametrize("sync", [True, False])
-def test_on_drop_that_raises(make: Callable[..., Any], sync: bool) -> None:  # noqa: FBT001
+@either
+def test_on_drop_that_raises(make: Make, sync: bool) -> None:  # noqa: FBT001
     """If `on_drop` raises, nothing is removed; the next run delivers the same again."""
     told: list[list[str | None]] = []
+    asked: list[History] = []
 
-    def on_drop(dropped: list[BaseMessage], runtime: Runtime[Any]) -> None:
-        del runtime
+    def on_drop(dropped: list[BaseMessage], _: Runtime[Any]) -> None:
         told.append([m.id for m in dropped])
         if len(told) == 1:
             msg = "archive is down"
             raise OSError(msg)
 
-    model = ScriptedModel(script=guide)
-    agent = make(model, [], InMemorySaver(), max_messages=2, on_drop=on_drop)
+    def script(window: list[BaseMessage]) -> AIMessage:
+        asked.append(window)
+        return guide(window)
 
-    def run(messages: list[BaseMessage]) -> None:
-        asked = {"messages": messages}
-        if sync:
-            agent.invoke(asked, THREAD)
-        else:
-            asyncio.run(agent.ainvoke(asked, THREAD))
-
+    agent = small(make, script, on_drop=on_drop)
     with pytest.raises(OSError, match="archive is down"):
-        run(talk(3)[:5])
-    assert len(agent.get_state(THREAD).values["messages"]) == 5
-    assert model.windows == []
-    run([HumanMessage("Again?")])
-    assert told == [["q0", "a0", "q1", "a1"], ["q0", "a0", "q1", "a1"]]
-    held = [m.text for m in agent.get_state(THREAD).values["messages"]]
-    assert held == ["2?", "Again?", "Noted."]
+        run(agent, GROWN, sync=sync)
+    assert len(held(agent)) == 5
+    assert asked == []
+    run(agent, [HumanMessage("Again?")], sync=sync)
+    assert told == [OLD, OLD]
+    assert held(agent) == ["2?", "Again?", "Noted."]
 
 
 def test_replay_delivers_again() -> None:
     """Time travel delivers again: an archive by message id holds each message once."""
-    archive: dict[str | None, BaseMessage] = {}
-    deliveries: list[int] = []
-
-    def on_drop(dropped: list[BaseMessage], runtime: Runtime[Any]) -> None:
-        del runtime
-        deliveries.append(len(dropped))
-        archive.update({m.id: m for m in dropped})
-
-    agent = modern(
-        ScriptedModel(script=guide), [], InMemorySaver(), max_messages=2, on_drop=on_drop
-    )
-    agent.invoke({"messages": talk(3)[:5]}, THREAD)
+    told: list[str | None] = []
+    agent = small(modern, on_drop=lambda dropped, _: told.extend(m.id for m in dropped))
+    run(agent, GROWN)
     before = next(s for s in agent.get_state_history(THREAD) if s.next == ("model",))
     agent.invoke(None, before.config)
-    assert deliveries == [4, 4]
-    assert list(archive) == ["q0", "a0", "q1", "a1"]
+    assert told == [*OLD, *OLD]
 
 
 def test_nothing_is_lost() -> None:
@@ -501,13 +471,10 @@ def test_nothing_is_lost() -> None:
         on_drop=lambda dropped, _: archive.update({m.id: m for m in dropped}),
     )
     plain = create_agent(ScriptedModel(script=guide), GUIDE_TOOLS, checkpointer=InMemorySaver())
-    for n, question in enumerate([FIRST, SECOND, "Remark.", FIRST, SECOND, "Remark."]):
-        for each in (agent, plain):
-            each.invoke({"messages": [HumanMessage(question, id=f"q{n}")]}, THREAD)
-    held = agent.get_state(THREAD).values["messages"]
-    everything = plain.get_state(THREAD).values["messages"]
-    texts = [m.text for m in [*archive.values(), *held]]
-    assert len(archive) + len(held) == len(everything)
+    for question in [FIRST, SECOND, "Remark."] * 2:
+        run(agent, [HumanMessage(question)])
+        everything = run(plain, [HumanMessage(question)])
+    texts = [*(m.text for m in archive.values()), *held(agent)]
     assert sorted(texts) == sorted(m.text for m in everything)
 
 
@@ -534,53 +501,10 @@ def test_archive_in_a_store() -> None:
             return calling(call("recall", "r", word="color"))
         return AIMessage("Noted.")
 
-    agent = create_agent(
-        ScriptedModel(script=script),
-        [recall],
-        middleware=[MentorChatReducerMiddleware(4, persist=True, on_drop=archive)],
-        checkpointer=InMemorySaver(),
-        store=InMemoryStore(),
+    agent = modern(
+        ScriptedModel(script=script), [recall], InMemorySaver(), max_messages=4, on_drop=archive
     )
-    said = ["My color is green.", "One.", "Two.", "Three.", "What was my color?"]
-    for text in said:
-        state = agent.invoke({"messages": [HumanMessage(text)]}, THREAD)
-    assert state["messages"][-1].text == "You said: My color is green."
-
-
-def test_persist_calls_the_model_once(caplog: pytest.LogCaptureFixture) -> None:
-    """The async form cuts, tells and calls as the sync form does, and stays silent."""
-    order: list[str] = []
-
-    async def handler(request: ModelRequest[Any]) -> ModelResponse[Any]:
-        order.append(f"model sees {len(request.messages)}")
-        return ModelResponse([AIMessage("A", id="a")])
-
-    middleware = MentorChatReducerMiddleware(
-        2, persist=True, on_drop=lambda dropped, _: order.append(f"{len(dropped)} go")
-    )
-    history = cast("list[AnyMessage]", talk(2))
-    request: ModelRequest[Any] = ModelRequest(
-        model=ScriptedModel(script=guide),
-        messages=history,
-        state={"messages": history},
-        runtime=Runtime(),
-    )
-    answering: Awaitable[Any] = middleware.awrap_model_call(request, handler)
-
-    async def run() -> Any:
-        return await answering
-
-    response = asyncio.run(run())
-    assert order == ["2 go", "model sees 2"]
-    assert response.command.update == {"messages": [RemoveMessage(id="q0"), RemoveMessage(id="a0")]}
-    assert caplog.text == ""
-
-
-@pytest.mark.parametrize("id_", [None, "q1", "own"])
-def test_marker_is_never_used(id_: str | None) -> None:
-    """No update holds the marker that removes all, whatever the ids."""
-    history = talk(2)
-    history[0] = history[0].model_copy(update={"id": id_})
-    update = cut_of(history).update()
-    written = update.value if isinstance(update, Overwrite) else update
-    assert REMOVE_ALL_MESSAGES not in {m.id for m in written}
+    agent.store = InMemoryStore()
+    for text in ["My color is green.", "One.", "Two.", "Three.", "What was my color?"]:
+        messages = run(agent, [HumanMessage(text)])
+    assert messages[-1].text == "You said: My color is green."

@@ -23,7 +23,7 @@ from langchain_core.messages import (
     SystemMessage,
     convert_to_messages,
 )
-from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_core.tracers import BaseTracer
 from langchain_core.tracers.schemas import Run
@@ -71,15 +71,20 @@ def test_a_right_budget_makes_no_wrong_one_right(wrong: Any) -> None:
 class TestInput:
     """What a history may be given as."""
 
-    def test_message_likes(self) -> None:
-        """Tuples and dicts are converted, as `trim_messages` does."""
-        likes: list[MessageLikeRepresentation] = [("user", "One?"), {"role": "ai", "content": "1"}]
-        assert reduce_messages(likes, max_messages=9) == [HumanMessage("One?"), AIMessage("1")]
-
-    def test_message_likes_among_messages(self) -> None:
-        """A list may hold both."""
-        kept = reduce_messages([ask(), ("ai", "1"), ask("Two?")], max_messages=3)
-        assert kept == [ask(), AIMessage("1"), ask("Two?")]
+    @pytest.mark.parametrize(
+        ("given", "kept"),
+        [
+            ([ask(), ("ai", "1"), {"role": "user", "content": "?"}], [HumanMessage("?")]),
+            ([("system", "Be brief."), *HISTORY * 9], [SystemMessage("Be brief."), HISTORY[-1]]),
+            (tuple(HISTORY), HISTORY[-1:]),
+            (ChatPromptValue(messages=HISTORY), HISTORY[-1:]),
+        ],
+        ids=["message-likes", "a system message before a long history", "tuple", "prompt value"],
+    )
+    def test_any_form(self, given: Any, kept: list[BaseMessage]) -> None:
+        """What `trim_messages` takes is taken, and a chain hands it over as well."""
+        assert reduce_messages(given, max_messages=1) == kept
+        assert (RunnableLambda(lambda _: given) | MentorChatReducer(1)).invoke(0) == kept
 
     @given(any_history(), budgets(tokens=letters_of, trim_to=True), st.data())
     def test_message_like_anywhere(
@@ -92,41 +97,23 @@ class TestInput:
         converted = convert_to_messages(mixed)
         assert reduce_messages(mixed, **options) == reduce_messages(converted, **options)
 
-    def test_system_message_like_before_a_long_history(self) -> None:
-        """A system message may stand as a tuple in front of a history of messages."""
-        kept = reduce_messages([("system", "Be brief."), *HISTORY * 9], max_messages=1)
-        assert kept == [SystemMessage("Be brief."), HISTORY[-1]]
-
-    def test_prompt_value(self) -> None:
-        """A prompt hands over a prompt value."""
-        prompt = ChatPromptTemplate([("system", "Be brief."), MessagesPlaceholder("history")])
-        chain = prompt | reduce_messages(max_messages=1)
-        assert chain.invoke({"history": HISTORY}) == [SystemMessage("Be brief."), HISTORY[-1]]
-
-    def test_tuple_and_iterator(self) -> None:
-        """Any sequence of messages will do."""
-        assert reduce_messages(tuple(HISTORY), max_messages=1) == HISTORY[-1:]
-
-    @pytest.mark.parametrize("wrong", [{"messages": HISTORY}, "Hello", HISTORY[0], 3, b"Hello"])
-    def test_no_list(self, wrong: Any) -> None:
-        """What is no list is refused, with the fix; `trim_messages` would iterate over it."""
-        with pytest.raises(TypeError, match="Expected a list of messages, got one"):
-            MentorChatReducer(3).invoke(wrong)
-
-    def test_mapping_names_the_node(self) -> None:
-        """Whoever hands over a state learns of the node."""
-        with pytest.raises(TypeError, match="use MentorChatReducerNode in a graph"):
-            reduce_messages({"messages": HISTORY}, max_messages=3)  # type: ignore[call-overload]
-
-    def test_remove_message(self) -> None:
-        """An update of a state is refused, with the fix."""
-        with pytest.raises(ValueError, match="Apply it first, with `add_messages"):
-            reduce_messages([*HISTORY, RemoveMessage(id="1")], max_messages=3)
-
-    def test_what_no_one_can_convert(self) -> None:
-        """What is no message-like is LangChain's error."""
-        with pytest.raises(NotImplementedError):
-            reduce_messages([3], max_messages=3)  # type: ignore[type-var]
+    @pytest.mark.parametrize(
+        ("wrong", "error", "fix"),
+        [
+            ({"messages": HISTORY}, TypeError, "got one dict.*MentorChatReducerNode in a graph"),
+            ("Hello", TypeError, "Expected a list of messages, got one str"),
+            (b"Hello", TypeError, "Expected a list of messages, got one bytes"),
+            (HISTORY[0], TypeError, "Expected a list of messages, got one HumanMessage"),
+            (3, TypeError, "Expected a list of messages, got one int"),
+            ([*HISTORY, RemoveMessage(id="1")], ValueError, "Apply it first, with `add_messages"),
+            ([3], NotImplementedError, "message"),
+        ],
+    )
+    def test_wrong_input(self, wrong: Any, error: type[Exception], fix: str) -> None:
+        """What is no list is refused, with the fix; what no one can convert, by LangChain."""
+        for reduce in (MentorChatReducer(3).invoke, MentorChatReducer(3).reduce):
+            with pytest.raises(error, match=fix):
+                reduce(wrong)
 
 
 class TestChain:
@@ -153,22 +140,20 @@ class TestChain:
         assert [m.text for m in chain.invoke(None)] == ["b"]
 
     def test_configured_at_run_time(self) -> None:
-        """A budget may be chosen for each call, and a wrong one is refused then."""
-        chain = MentorChatReducer(50).configurable_fields(
-            max_messages=ConfigurableField(id="max_messages")
-        ) | RunnableLambda(len)
-        assert chain.invoke(HISTORY) == 7
-        assert chain.invoke(HISTORY, {"configurable": {"max_messages": 1}}) == 1
-        with pytest.raises(ValueError, match="max_messages"):
-            chain.invoke(HISTORY, {"configurable": {"max_messages": 0}})
-
-    def test_configuring_keeps_the_other_options(self) -> None:
-        """What is not configured stays as it was built."""
-        reducer = MentorChatReducer(2, overflow="error", name="mine").configurable_fields(
+        """A budget may be chosen for each call, a wrong one is refused then, the rest stays."""
+        reducer = MentorChatReducer(50, overflow="error", name="mine").configurable_fields(
             max_messages=ConfigurableField(id="max_messages")
         )
+
+        def kept(history: list[BaseMessage], most: int) -> int:
+            return len(reducer.invoke(history, {"configurable": {"max_messages": most}}))
+
+        assert len(reducer.invoke(HISTORY)) == 7
+        assert kept(HISTORY, 1) == 1
+        with pytest.raises(ValueError, match="max_messages"):
+            kept(HISTORY, 0)
         with pytest.raises(OverBudgetError):
-            reducer.invoke(HISTORY[:5], {"configurable": {"max_messages": 1}})
+            kept(HISTORY[:5], 1)
 
     def test_name(self) -> None:
         """Traces and drawn graphs show what it is, or the name that was given."""
@@ -222,11 +207,8 @@ class TestSaved:
     def test_dumpd(self) -> None:
         """`dumpd` and `load` round-trip it, for whoever allows the class."""
         reducer = MentorChatReducer(3, max_turns=2, overflow="keep", trim_to=0.5)
-        read = load(
-            dumpd(reducer),
-            allowed_objects=[MentorChatReducer],
-            valid_namespaces=["langchain_mentor_reducer"],
-        )
+        allowed: Any = {"allowed_objects": [MentorChatReducer]}
+        read = load(dumpd(reducer), valid_namespaces=["langchain_mentor_reducer"], **allowed)
         assert read == reducer
 
     def test_equal(self) -> None:
