@@ -28,39 +28,28 @@ CASSETTES = DATA / "cassettes.jsonl.gz"
 Request = dict[str, Any]
 
 
-def recorded() -> Iterator[Request]:
-    """Every recorded request, with the status it got."""
-    yield from lines(CASSETTES)
-
-
-def objection(request: Request, messages: wire.Wire) -> str | None:
-    """What our reading of a provider's rules has against sending it these messages."""
-    return next(_rules(request, messages), None)
-
-
-def _rules(request: Request, messages: wire.Wire) -> Iterator[str]:
-    if request["shape"] == "openai-responses":
-        return providers.openai_responses(
-            messages,
-            # Only OpenAI keeps items, unless it is told not to.
-            store=request["provider"] == "openai" and request.get("store") is not False,
-            chained=bool(request.get("previous_response_id") or request.get("conversation")),
-        )
-    own = OWN_RULES.get(request["provider"])
-    return (own or RULES[request["shape"]])(messages)
-
-
 RULES: dict[str, Callable[[wire.Wire], Iterator[str]]] = {
     "openai-chat": providers.openai_chat,
     "anthropic": providers.anthropic,
     "google": providers.gemini,
     "bedrock-converse": providers.bedrock,
 }
-# Two providers speak OpenAI's form with rules of their own.
-OWN_RULES = {
-    "mistral": providers.mistral,
-    "perplexity": providers.perplexity,
-}
+OWN_RULES = {"mistral": providers.mistral, "perplexity": providers.perplexity}
+"""Two providers speak OpenAI's form with rules of their own."""
+
+
+def objection(request: Request, messages: wire.Wire) -> str | None:
+    """What our reading of a provider's rules has against sending it these messages."""
+    if request["shape"] == "openai-responses":
+        reasons = providers.openai_responses(
+            messages,
+            # Only OpenAI keeps items, unless it is told not to.
+            store=request["provider"] == "openai" and request.get("store") is not False,
+            chained=bool(request.get("previous_response_id") or request.get("conversation")),
+        )
+    else:
+        reasons = OWN_RULES.get(request["provider"], RULES[request["shape"]])(messages)
+    return next(reasons, None)
 
 
 # --- readers -------------------------------------------------------------------------------------
@@ -83,34 +72,29 @@ def anthropic_with_tool_messages(request: Request) -> History:
     """Messages, as an agent keeps them: each tool result a `ToolMessage`."""
     history: History = []
     for message in request["request_messages"]:
-        blocks = message["content"]
-        if message["role"] != "user" or isinstance(blocks, str):
-            history.append(_anthropic(message["role"], blocks))
-            continue
-        rest = [block for block in blocks if block["type"] != "tool_result"]
-        history += [
-            ToolMessage(block.get("content") or "", tool_call_id=block["tool_use_id"])
-            for block in blocks
-            if block["type"] == "tool_result"
-        ]
-        if rest:
-            history.append(HumanMessage(rest))
+        role, content = message["role"], message["content"]
+        if role == "user" and not isinstance(content, str):
+            history += [
+                ToolMessage(block.get("content") or "", tool_call_id=block["tool_use_id"])
+                for block in content
+                if block["type"] == "tool_result"
+            ]
+            content = [block for block in content if block["type"] != "tool_result"]
+        if content or role != "user":
+            history.append(_anthropic(role, content))
     return history
 
 
 def _anthropic(role: str, content: str | list[Any]) -> HumanMessage | AIMessage | SystemMessage:
-    if role == "system":
-        return SystemMessage(content)
-    if role == "user":
-        return HumanMessage(content)
-    calls = [block for block in content if isinstance(block, dict) and block["type"] == "tool_use"]
-    return AIMessage(
-        content,
-        tool_calls=[
-            {"name": call["name"], "args": call["input"], "id": call["id"]} for call in calls
-        ],
-        response_metadata={"model_provider": "anthropic"},
-    )
+    if role != "assistant":
+        return SystemMessage(content) if role == "system" else HumanMessage(content)
+    calls = [
+        {"name": block["name"], "args": block["input"], "id": block["id"]}
+        for block in content
+        if isinstance(block, dict) and block["type"] == "tool_use"
+    ]
+    made_by = {"model_provider": "anthropic"}
+    return AIMessage(content, tool_calls=calls, response_metadata=made_by)
 
 
 def responses(request: Request) -> History:
@@ -168,12 +152,13 @@ def _blocks(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _said(blocks: list[dict[str, Any]]) -> AIMessage:
-    calls = [block for block in blocks if block["type"] == "function_call"]
-    return AIMessage(
-        list(blocks),
-        tool_calls=[{"name": call["name"], "args": {}, "id": call["call_id"]} for call in calls],
-        response_metadata={"model_provider": "openai"},
-    )
+    calls = [
+        {"name": block["name"], "args": {}, "id": block["call_id"]}
+        for block in blocks
+        if block["type"] == "function_call"
+    ]
+    made_by = {"model_provider": "openai"}
+    return AIMessage(list(blocks), tool_calls=calls, response_metadata=made_by)
 
 
 # --- the run -------------------------------------------------------------------------------------
@@ -188,10 +173,7 @@ FORMS = {
 READERS: dict[str, list[tuple[Callable[[Request], History], wire.Form]]] = {
     "openai-chat": [(chat, wire.openai_chat)],
     "openai-responses": [(responses, wire.openai_responses)],
-    "anthropic": [
-        (anthropic, wire.anthropic),
-        (anthropic_with_tool_messages, wire.anthropic),
-    ],
+    "anthropic": [(r, wire.anthropic) for r in (anthropic, anthropic_with_tool_messages)],
 }
 TOLERANT = {"ollama": "answers although a call is left open"}
 """Providers that are known to accept more than the others whose form they share."""
@@ -206,7 +188,6 @@ class Recorded:
     misjudged: list[str] = field(default_factory=list)
     """Answered requests that we call broken, and order refusals that we call fine."""
     tolerated: Counter[str] = field(default_factory=Counter)
-    read_back: int = 0
     unreadable: list[str] = field(default_factory=list)
     reductions: int = 0
     cornered: Counter[str] = field(default_factory=Counter)
@@ -216,7 +197,7 @@ class Recorded:
 def check() -> dict[str, Recorded]:
     """Judge what was recorded; then reduce it, and judge what LangChain would send of it."""
     results = {form: Recorded() for form in FORMS}
-    for request in recorded():
+    for request in lines(CASSETTES):
         if request["shape"] in FORMS:
             result = results[request["shape"]]
             if request["status"] == HTTPStatus.OK or request.get("error_class") == "order":
@@ -232,20 +213,17 @@ def _judge(request: Request, result: Recorded) -> None:
     result.answered += answered
     result.order_refused += not answered
     reason = objection(request, request["request_messages"])
-    if answered == (reason is None):
-        return
-    if answered and request["provider"] in TOLERANT:
+    if answered and reason and request["provider"] in TOLERANT:
         result.tolerated[request["provider"]] += 1
-    else:
+    elif answered != (reason is None):
         result.misjudged.append(f"{request['id']} {request['roles']}: {reason}")
 
 
 def _reduce(request: Request, before: History, form: wire.Form, result: Recorded) -> None:
-    if objection(request, form(before)):
+    if reason := objection(request, form(before)):
         if request["provider"] not in TOLERANT:
-            result.unreadable.append(f"{request['id']}: {objection(request, form(before))}")
+            result.unreadable.append(f"{request['id']}: {reason}")
         return
-    result.read_back += 1
     for budget in (1, 2, 3, 5, 8):
         after = reduce_messages(before, max_messages=budget)
         if len(after) == len(before):

@@ -15,6 +15,8 @@ from tests.unit_tests.reference import (
     unpaired_answers,
 )
 
+History = Sequence[BaseMessage]
+
 
 @dataclass(frozen=True)
 class Corner:
@@ -22,27 +24,27 @@ class Corner:
 
     name: str
     reason: str
-    holds: Callable[[Sequence[BaseMessage], Sequence[BaseMessage]], bool]
+    holds: Callable[[History, History], bool]
     """Asked about an input and its output."""
     validators: frozenset[str] | None = None
     """Those it can happen with; None for any."""
 
 
-def _without_question(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> bool:
+def _without_question(before: History, after: History) -> bool:
     return not any(isinstance(message, HumanMessage) for message in before) and all(
         isinstance(message, SystemMessage) for message in after
     )
 
 
-def _open_before(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> bool:
+def _open_before(before: History, after: History) -> bool:
     return bool(unanswered_calls(after)) and opens_no_call(before, after)
 
 
-def _lone_before(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> bool:
+def _lone_before(before: History, after: History) -> bool:
     return bool(unpaired_answers(after)) and strands_no_answer(before, after)
 
 
-def _systems_further_down(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> bool:
+def _systems_further_down(before: History, after: History) -> bool:
     systems = [message for message in after if isinstance(message, SystemMessage)]
     return len(systems) > 1 and after[0] is systems[0] and before[0] is not systems[0]
 
@@ -90,13 +92,9 @@ CORNERS = (
 )
 
 
-def corner_of(
-    validator: str, before: Sequence[BaseMessage], after: Sequence[BaseMessage]
-) -> Corner | None:
+def corner_of(validator: str, before: History, after: History) -> Corner | None:
     """The corner that a refused output stands in, if any."""
     for corner in CORNERS:
-        if (corner.validators is None or validator in corner.validators) and corner.holds(
-            before, after
-        ):
+        if validator in (corner.validators or {validator}) and corner.holds(before, after):
             return corner
     return None

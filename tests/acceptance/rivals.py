@@ -50,6 +50,11 @@ def trimmed(history: History, budget: int, **options: Any) -> History:
     )
 
 
+def documented(history: History, budget: int) -> History:
+    """`trim_messages` with the options that its documentation shows for chat models."""
+    return trimmed(history, budget, start_on="human", end_on=("human", "tool"))
+
+
 def message_counting(history: History, budget: int) -> History:
     """The rule of `MessageCountingChatReducer`: the last N of what has no call and no result."""
     head = _system(history)
@@ -103,9 +108,7 @@ RIVALS: dict[str, Reducer] = {
     "the system message and the last N": sliced,
     "`trim_messages`, `token_counter=len`": trimmed,
     '`trim_messages`, `start_on="human"`': partial(trimmed, start_on="human"),
-    '`trim_messages`, `start_on="human"`, `end_on=("human", "tool")`': partial(
-        trimmed, start_on="human", end_on=("human", "tool")
-    ),
+    '`trim_messages`, `start_on="human"`, `end_on=("human", "tool")`': documented,
     "the rule of `MessageCountingChatReducer` (no tool result is left)": message_counting,
     "langmem `summarize_messages`": summarized,
 }

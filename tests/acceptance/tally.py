@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 
 from langchain_mentor_reducer import reduce_messages
 from tests.acceptance.corners import corner_of
@@ -16,6 +16,7 @@ from tests.acceptance.corpus import History, model_calls
 from tests.acceptance.rivals import RIVALS, Reducer, ours
 from tests.acceptance.shapes import shape_of
 from tests.acceptance.validators import VALIDATORS, Validator
+from tests.acceptance.wire import same
 
 BUDGETS = (1, 2, 3, 5, 8, 13, 21, 34)
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -101,7 +102,7 @@ class Tally:
         seen: list[History] = [before]
         for options in OPTIONS:
             after = reduce_messages(before, **options)
-            if any(_same(after, other) for other in seen):
+            if any(same(after, other) for other in seen):
                 continue
             seen.append(after)
             self.reductions += 1
@@ -129,10 +130,10 @@ class Tally:
         self, name: str, reducer: Reducer, before: History, accepting: Sequence[Validator]
     ) -> None:
         losses = self.losses[name]
-        question = _newest_question(before)
+        question = next((m for m in reversed(before) if isinstance(m, HumanMessage)), None)
         for budget in BUDGETS:
             after = reducer(before, budget)
-            if not accepting or _same(before, after):
+            if not accepting or same(before, after):
                 continue
             losses.reductions += 1
             losses.refused += any(_refuses(v, before, after) for v in accepting)
@@ -143,11 +144,3 @@ class Tally:
 
 def _refuses(validator: Validator, before: History, after: History) -> bool:
     return validator.refuses(after) is not None and not corner_of(validator.name, before, after)
-
-
-def _same(one: Sequence[BaseMessage], other: Sequence[BaseMessage]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
-
-
-def _newest_question(history: History) -> BaseMessage | None:
-    return next((m for m in reversed(history) if isinstance(m, HumanMessage)), None)

@@ -8,47 +8,26 @@ from tests.acceptance.corners import CORNERS, corner_of
 from tests.acceptance.rivals import sliced
 from tests.acceptance.validators import VALIDATORS, Validator
 
-EXAMPLES = [
-    ("no question", "A>1,2 T<1 T<2", 1, {"OpenAI Chat", "OpenAI Responses", "Mistral"}),
-    (
-        "a call left open",
-        "S U A>1 T<1 A U A>1 U",
-        3,
-        {"LangGraph, ReAct agent", "OpenAI Responses", "Gemini"},
-    ),
-    (
-        "a result of no call",
-        "S U A>1 T<1 T<2",
-        2,
-        {"Mistral, template v13", "gpt-oss-120b, template"},
-    ),
-    (
-        "system messages further down alone",
-        "U A U S S",
-        2,
-        {"Anthropic", "Anthropic, by turnsafe", "Anthropic, by toolrepair"},
-    ),
-]
+EXAMPLES = {
+    "no question": ("A>1,2 T<1 T<2", 1),
+    "a call left open": ("S U A>1 T<1 A U A>1 U", 3),
+    "a result of no call": ("S U A>1 T<1 T<2", 2),
+    "system messages further down alone": ("U A U S S", 2),
+}
+"""A shape and a budget for every corner, and for nothing else."""
 
 
-def test_each_corner_has_an_example() -> None:
-    """There is an example for every corner, and none for anything else."""
-    assert [name for name, *_ in EXAMPLES] == [corner.name for corner in CORNERS]
-
-
-@pytest.mark.parametrize(
-    ("corner", "shape", "budget", "expected"), EXAMPLES, ids=[name for name, *_ in EXAMPLES]
-)
-def test_corner(corner: str, shape: str, budget: int, expected: set[str]) -> None:
-    """These validators accept the input and refuse the output, and the corner says why."""
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() | {corner.name for corner in CORNERS}))
+def test_corner(name: str) -> None:
+    """The validators of a corner accept the input and refuse the output, and it says why."""
+    (corner,) = (corner for corner in CORNERS if corner.name == name)
+    shape, budget = EXAMPLES[name]
     before = shapes.messages(shape)
     after = reduce_messages(before, max_messages=budget)
     refused_by = {v.name for v in VALIDATORS if not v.refuses(before) and v.refuses(after)}
-    assert expected <= refused_by
-    for name in refused_by:
-        found = corner_of(name, before, after)
-        assert found is not None
-        assert found.name == corner
+    expected = corner.validators or {"OpenAI Chat", "OpenAI Responses", "Mistral"}
+    assert refused_by >= expected - {"Anthropic Messages"}  # which are recorded requests
+    assert {corner_of(refusing, before, after) for refusing in refused_by} == {corner}
 
 
 @pytest.mark.parametrize("validator", VALIDATORS, ids=[v.name for v in VALIDATORS])

@@ -1,6 +1,8 @@
 """Calls and answers that are no tool calls and tool messages stay together all the same."""
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from langchain_anthropic import ChatAnthropic
@@ -11,6 +13,14 @@ from langchain_mentor_reducer.calls import answers_of, calls_of
 from tests.acceptance import providers, special, wire
 from tests.acceptance.rivals import sliced
 from tests.acceptance.special import SPECIAL, History, Special
+from tests.unit_tests.reference import newest_question
+
+
+def said(history: History) -> Iterator[list[dict[str, Any]]]:
+    """The blocks of each message of the model, as Anthropic gets them."""
+    for message in wire.anthropic(history):
+        if message["role"] == "assistant":
+            yield message["content"]
 
 
 def windows(history: History) -> Iterator[History]:
@@ -31,14 +41,11 @@ def test_accepted_whole_and_reduced(case: Special) -> None:
         assert case.objection(window) is None
 
 
-@pytest.mark.parametrize(
-    # Server tools cannot be cut apart, and Gemini's converter drops results without their call.
-    "case",
-    [case for name, case in SPECIAL.items() if name not in {"server tools", "thought signatures"}],
-    ids=[name for name in SPECIAL if name not in {"server tools", "thought signatures"}],
-)
-def test_a_slice_is_refused(case: Special) -> None:
+# Server tools cannot be cut apart, and Gemini's converter drops results without their call.
+@pytest.mark.parametrize("name", sorted(SPECIAL.keys() - {"server tools", "thought signatures"}))
+def test_a_slice_is_refused(name: str) -> None:
     """Keeping just the last N breaks it for some N, so being accepted means something."""
+    case = SPECIAL[name]
     assert any(case.objection(sliced(case.history, n)) for n in range(1, len(case.history)))
 
 
@@ -78,19 +85,10 @@ def test_the_same_objects(case: Special) -> None:
 @every
 def test_the_newest_question_is_kept(case: Special) -> None:
     """The message that asks is kept, not the one that only answers."""
-    question = next(
-        message
-        for message in reversed(case.history)
-        if isinstance(message, HumanMessage) and asks(message)
-    )
+    question = newest_question(case.history)
+    assert question is not None
     for window in windows(case.history):
         assert question.id in {message.id for message in window}
-
-
-def asks(message: HumanMessage) -> bool:
-    """Whether a message has something besides answers."""
-    kinds = {block["type"] for block in message.content if isinstance(block, dict)}
-    return isinstance(message.content, str) or bool(kinds & {"text", "image_url"})
 
 
 def test_an_approval_starts_no_turn() -> None:
@@ -108,37 +106,20 @@ def test_an_answer_goes_with_its_call(turn: special.Turn) -> None:
     """In a turn over the budget no answer is left without the message that called."""
     history = turn("1")
     for budget in range(1, len(history)):
-        window = reduce_messages(history, max_messages=budget)
-        assert providers_answers(window) <= providers_calls(window)
-
-
-def providers_answers(history: History) -> set[str]:
-    """The ids that items of the Responses form answer."""
-    return _ids(history, providers.ANSWERS)
-
-
-def providers_calls(history: History) -> set[str]:
-    """The ids that items of the Responses form call with."""
-    return _ids(history, providers.CALLS)
-
-
-def _ids(history: History, table: dict[str, str]) -> set[str]:
-    items = wire.openai_responses(history)
-    return {item[table[item["type"]]] for item in items if item.get("type") in table}
+        items = wire.openai_responses(reduce_messages(history, max_messages=budget))
+        assert list(providers.openai_responses(items)) == []
 
 
 def test_thinking_is_kept_byte_for_byte() -> None:
     """A kept step is sent with its thinking first, exactly as it was sent before."""
-    case = SPECIAL["thinking with tool use"]
-    whole = [m for m in wire.anthropic(case.history) if m["role"] == "assistant"]
-    seen = 0
-    for window in windows(case.history):
-        for message in wire.anthropic(window):
-            if message["role"] == "assistant":
-                assert message in whole
-                uses = [block["type"] for block in message["content"]]
-                assert uses in (["thinking", "tool_use"], ["text"])
-                seen += uses == ["thinking", "tool_use"]
+    history = SPECIAL["thinking with tool use"].history
+    whole, seen = list(said(history)), 0
+    for window in windows(history):
+        for blocks in said(window):
+            assert blocks in whole
+            kinds = [block["type"] for block in blocks]
+            assert kinds in (["thinking", "tool_use"], ["text"])
+            seen += kinds == ["thinking", "tool_use"]
     assert seen > 10
 
 
@@ -163,14 +144,12 @@ def test_thinking_bound_to_its_conversation() -> None:
 
 def test_reasoning_is_kept_with_what_it_led_to() -> None:
     """A kept message is sent with the items that it was sent with before, in their order."""
-    case = SPECIAL["reasoning items"]
-    whole = wire.openai_responses(case.history)
-    kept = 0
-    for window in windows(case.history):
-        items = wire.openai_responses(window)
-        for place, item in enumerate(items):
+    history = SPECIAL["reasoning items"].history
+    whole, kept = wire.openai_responses(history), 0
+    for window in windows(history):
+        for item, led_to in pairwise([*wire.openai_responses(window), {}]):
             if item["type"] == "reasoning":
-                assert items[place + 1] == whole[whole.index(item) + 1]
+                assert led_to == whole[whole.index(item) + 1]
                 kept += 1
     assert kept > 10
 
@@ -181,10 +160,9 @@ def test_server_tools_are_not_taken_apart() -> None:
     assert reduce_messages(history, max_messages=2)[1:] == history[-1:]
     assert reduce_messages(history, max_messages=3)[1:] == history[-3:]
     for window in windows(history):
-        for message in wire.anthropic(window):
-            if message["role"] == "assistant":
-                kinds = [block["type"] for block in message["content"]]
-                assert kinds == ["server_tool_use", "web_search_tool_result", "text"]
+        for blocks in said(window):
+            kinds = [block["type"] for block in blocks]
+            assert kinds == ["server_tool_use", "web_search_tool_result", "text"]
 
 
 def test_invalid_calls_are_calls() -> None:
@@ -205,14 +183,15 @@ def test_cache_marks_are_sent() -> None:
 
 def test_thought_signatures_are_sent() -> None:
     """Every call that is kept is sent with the signature that Gemini gave it."""
-    kept = 0
-    for window in windows(SPECIAL["thought signatures"].history):
-        for content in wire.gemini(window):
-            for part in content["parts"]:
-                if "function_call" in part:
-                    assert part["thought_signature"] == b"signed"
-                    kept += 1
-    assert kept > 10
+    kept = [
+        part["thought_signature"]
+        for window in windows(SPECIAL["thought signatures"].history)
+        for content in wire.gemini(window)
+        for part in content["parts"]
+        if "function_call" in part
+    ]
+    assert len(kept) > 10
+    assert set(kept) == {b"signed"}
 
 
 @pytest.mark.parametrize("form", [wire.openai_responses, wire.openai_chat])
@@ -221,12 +200,9 @@ def test_answers_alone_are_left_alone(form: wire.Form) -> None:
     results: History = [ToolMessage("found", tool_call_id=f"call_{n}") for n in range(3)]
     window = reduce_messages(results, max_messages=3)
     assert form(window) == form(results)
-    assert (
-        next(providers.openai_responses(wire.openai_responses(window), chained=True), None) is None
-    )
-    assert (
-        reduce_messages([SystemMessage("Be brief."), *results], max_messages=2)[1:] == results[1:]
-    )
+    assert not list(providers.openai_responses(wire.openai_responses(window), chained=True))
+    led = [SystemMessage("Be brief."), *results]
+    assert reduce_messages(led, max_messages=2)[1:] == results[1:]
 
 
 def test_stranded_results_leave_the_question() -> None:

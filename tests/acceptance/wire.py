@@ -32,14 +32,15 @@ def _once(form: Form) -> Form:
 
     @wraps(form)
     def remembered(messages: Sequence[BaseMessage]) -> Wire:
-        if not newest or not _same(newest[0][0], messages):
+        if not newest or not same(newest[0][0], messages):
             newest[:] = [(list(messages), form(messages))]
         return newest[0][1]
 
     return remembered
 
 
-def _same(one: Sequence[BaseMessage], other: Sequence[BaseMessage]) -> bool:
+def same(one: Sequence[BaseMessage], other: Sequence[BaseMessage]) -> bool:
+    """Whether these are the same objects."""
     return len(one) == len(other) and all(map(operator.is_, one, other))
 
 
@@ -89,16 +90,11 @@ def bedrock(messages: Sequence[BaseMessage]) -> Wire:
 @_once
 def template(messages: Sequence[BaseMessage]) -> Wire:
     """What a server hands to a chat template: OpenAI's form, its arguments decoded."""
-    return [
-        message
-        | {"content": message["content"] or ""}
-        | (
-            {"tool_calls": [*map(_decoded, message["tool_calls"])]}
-            if "tool_calls" in message
-            else {}
-        )
-        for message in openai_chat(messages)
-    ]
+    wire = [message | {"content": message["content"] or ""} for message in openai_chat(messages)]
+    for message in wire:
+        if "tool_calls" in message:
+            message["tool_calls"] = [*map(_decoded, message["tool_calls"])]
+    return wire
 
 
 def _decoded(call: dict[str, Any]) -> dict[str, Any]:
@@ -115,20 +111,16 @@ def cohere(messages: Sequence[BaseMessage]) -> Wire:
     wire: Wire = []
     for message in openai_chat(messages):
         content = message["content"] or []
-        turn: dict[str, Any] = {
+        turn = {
             "role": {"assistant": "chatbot"}.get(message["role"], message["role"]),
             "content": [{"type": "text", "text": content}] if isinstance(content, str) else content,
         }
-        if "tool_call_id" in message:
-            turn["tool_call_id"] = message["tool_call_id"]
-        if "tool_calls" in message:
+        turn |= {"tool_call_id": message["tool_call_id"]} if "tool_call_id" in message else {}
+        calls = [(call["id"], call["function"]) for call in message.get("tool_calls", ())]
+        if calls:
             turn["tool_calls"] = [
-                {
-                    "id": call["id"],
-                    "name": call["function"]["name"],
-                    "parameters": call["function"]["arguments"],
-                }
-                for call in message["tool_calls"]
+                {"id": id_, "name": function["name"], "parameters": function["arguments"]}
+                for id_, function in calls
             ]
         wire.append(turn)
     return wire

@@ -25,13 +25,13 @@ from langchain_core.messages import (
     HumanMessage,
     RemoveMessage,
     ToolMessage,
-    trim_messages,
 )
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from langchain_mentor_reducer import MentorChatReducerMiddleware, bounded_messages
+from tests.acceptance.rivals import documented
 from tests.refusals import refusal
 from tests.scripted import ScriptedModel, call, calling
 from tests.tables import table
@@ -41,15 +41,6 @@ BUDGET = 50
 LONG_TURN, LONG_STEPS = 50, 30
 LATE = 30
 """The turns at the end over which what is late is measured."""
-HEAD = [
-    "history",
-    "seconds in all",
-    "ms per call, late",
-    "database, MB",
-    "KB per turn, late",
-    "messages per call",
-    "calls refused",
-]
 
 
 class Row(NamedTuple):
@@ -67,6 +58,17 @@ class Row(NamedTuple):
     """Messages per model call."""
     refused: int
     """Model calls that a provider would have refused."""
+
+
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    "history": lambda row: row.name,
+    "seconds in all": lambda row: f"{row.seconds:.1f}",
+    "ms per call, late": lambda row: f"{row.late_call * 1000:.1f}",
+    "database, MB": lambda row: f"{row.size / 1e6:.1f}",
+    "KB per turn, late": lambda row: f"{row.late_growth / 1e3:.0f}",
+    "messages per call": lambda row: f"{row.messages:.0f}",
+    "calls refused": lambda row: str(row.refused),
+}
 
 
 @tool
@@ -99,40 +101,23 @@ class Bounded(AgentState[Any]):
 def trim(state: Any, runtime: Any) -> dict[str, Any]:
     """Trim the state as the documentation of `trim_messages` shows."""
     del runtime
-    kept: list[BaseMessage] = trim_messages(
-        state["messages"],
-        strategy="last",
-        token_counter=len,
-        max_tokens=BUDGET,
-        start_on="human",
-        end_on=("human", "tool"),
-        include_system=True,
-    )
+    kept = documented(state["messages"], BUDGET)
     return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *kept]}
 
 
 def summarize() -> SummarizationMiddleware[Any, Any]:
     """Summarize at the same size."""
-    summarizer = ScriptedModel(script=lambda _: AIMessage("They looked things up. " * 20))
-    return SummarizationMiddleware(
-        summarizer,
-        trigger=("messages", BUDGET),
-        keep=("messages", BUDGET // 2),
-        trim_tokens_to_summarize=None,
-    )
+    model = ScriptedModel(script=lambda _: AIMessage("They looked things up. " * 20))
+    size: Any = {"trigger": ("messages", BUDGET), "keep": ("messages", BUDGET // 2)}
+    return SummarizationMiddleware(model, **size, trim_tokens_to_summarize=None)
 
 
+OURS = MentorChatReducerMiddleware
 WAYS: dict[str, Callable[[], dict[str, Any]]] = {
     "all of it": dict,
-    "`MentorChatReducerMiddleware(50)`": lambda: {
-        "middleware": [MentorChatReducerMiddleware(BUDGET)]
-    },
-    "the same, `persist=True`": lambda: {
-        "middleware": [MentorChatReducerMiddleware(BUDGET, persist=True)]
-    },
-    "the same, `trim_to=0.6`": lambda: {
-        "middleware": [MentorChatReducerMiddleware(BUDGET, persist=True, trim_to=0.6)]
-    },
+    "`MentorChatReducerMiddleware(50)`": lambda: {"middleware": [OURS(BUDGET)]},
+    "the same, `persist=True`": lambda: {"middleware": [OURS(BUDGET, persist=True)]},
+    "the same, `trim_to=0.6`": lambda: {"middleware": [OURS(BUDGET, persist=True, trim_to=0.6)]},
     "`bounded_messages(50)`": lambda: {"state_schema": Bounded},
     "`trim_messages` in `before_model`": lambda: {"middleware": [trim]},
     "`SummarizationMiddleware`": lambda: {"middleware": [summarize()]},
@@ -187,20 +172,9 @@ def rows(turns: int = TURNS) -> Iterable[Row]:
 
 def markdown(measured: Iterable[Row], turns: int = TURNS) -> str:
     """Lay the rows out as a table."""
-    cells = [
-        [
-            row.name,
-            f"{row.seconds:.1f}",
-            f"{row.late_call * 1000:.1f}",
-            f"{row.size / 1e6:.1f}",
-            f"{row.late_growth / 1e3:.0f}",
-            f"{row.messages:.0f}",
-            str(row.refused),
-        ]
-        for row in measured
-    ]
+    cells = [[show(row) for show in COLUMNS.values()] for row in measured]
     title = f"An agent's thread of {turns} turns in SQLite, with a budget of {BUDGET} messages:"
-    return f"{title}\n\n{table(HEAD, cells)}"
+    return f"{title}\n\n{table(list(COLUMNS), cells)}"
 
 
 def main(turns: int = TURNS) -> None:

@@ -10,17 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    trim_messages,
-)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
 from langchain_mentor_reducer import MentorChatReducer
-from tests.acceptance import corpus
+from tests.acceptance import corpus, rivals
 from tests.benchmarks.versions import versions
 from tests.tables import DOCS, table, write
 
@@ -89,23 +83,10 @@ def replay(conversations: Iterable[History], reduce: Reduce) -> Spent:
     return spent
 
 
-def _trimmed(messages: History, budget: int) -> History:
-    """Trim as the documentation of `trim_messages` shows it for chat models."""
-    return trim_messages(
-        messages,
-        strategy="last",
-        token_counter=len,
-        max_tokens=budget + isinstance(messages[0], SystemMessage),
-        start_on="human",
-        end_on=("human", "tool"),
-        include_system=True,
-    )
-
-
 def reducers(budget: int) -> dict[str, Reduce]:
     """List what is compared at a budget."""
     return {
-        "`trim_messages`, as documented": partial(_trimmed, budget=budget),
+        "`trim_messages`, as documented": partial(rivals.documented, budget=budget),
         "the strict rule": MentorChatReducer(budget).reduce,
         **{
             f"`trim_to={share}`": MentorChatReducer(budget, trim_to=share).reduce
@@ -132,40 +113,24 @@ def markdown(conversations: Sequence[History], measured: Sequence[tuple[str, str
     """Lay out what was spent."""
     whole = measured[0][2]
     lengths = [len(history) for history in conversations]
-    return "\n".join(
+    head = ["budget", "", "tokens a call", "cached", "uncached tokens a call", "cost"]
+    cells = [
         [
-            (
-                f"{len(conversations)} conversations of {min(lengths)} to {max(lengths)} messages "
-                f"({corpus.source()}), replayed call by call: {whole.calls:,} calls. Tokens are "
-                f"approximate. The cost counts a cached token as {PRICE} of one that is not, and "
-                "no trimming as 100."
-            ),
-            "",
-            table(
-                [
-                    "budget",
-                    "",
-                    "tokens a call",
-                    "cached",
-                    "uncached tokens a call",
-                    "cost",
-                    "calls without their question",
-                ],
-                [
-                    [
-                        budget,
-                        name,
-                        f"{spent.tokens / spent.calls:,.0f}",
-                        f"{spent.cached / spent.tokens:.1%}",
-                        f"{spent.uncached / spent.calls:,.0f}",
-                        f"{100 * spent.cost / whole.cost:,.0f}",
-                        f"{spent.lost / spent.calls:.1%}",
-                    ]
-                    for budget, name, spent in measured
-                ],
-                left=2,
-            ),
+            budget,
+            name,
+            f"{spent.tokens / spent.calls:,.0f}",
+            f"{spent.cached / spent.tokens:.1%}",
+            f"{spent.uncached / spent.calls:,.0f}",
+            f"{100 * spent.cost / whole.cost:,.0f}",
+            f"{spent.lost / spent.calls:.1%}",
         ]
+        for budget, name, spent in measured
+    ]
+    return (
+        f"{len(conversations)} conversations of {min(lengths)} to {max(lengths)} messages "
+        f"({corpus.source()}), replayed call by call: {whole.calls:,} calls. Tokens are "
+        f"approximate. The cost counts a cached token as {PRICE} of one that is not, and no "
+        f"trimming as 100.\n\n{table([*head, 'calls without their question'], cells, left=2)}"
     )
 
 

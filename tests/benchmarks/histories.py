@@ -5,16 +5,11 @@ one. Lengths of texts are those of an ordinary tool-calling conversation.
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 History = list[BaseMessage]
 
@@ -30,8 +25,8 @@ class Shape(NamedTuple):
 
     name: str
     unit: Callable[[int], History]
-    closing: Callable[[], History]
-    """What stands after the last unit, so that a model is called."""
+    asks: bool = True
+    """Whether a question stands after the last unit, so that a model is called."""
 
 
 def _call(n: int, part: int = 0) -> dict[str, Any]:
@@ -42,11 +37,11 @@ def _result(n: int, part: int = 0) -> ToolMessage:
     return ToolMessage(f"{n} {RESULT}", tool_call_id=f"call_{n}_{part}", name="look_up")
 
 
-def _text(n: int) -> History:
+def _turn(calls: int, n: int) -> History:
     return [
         HumanMessage(f"{n} {QUESTION}"),
-        AIMessage("", tool_calls=[_call(n)]),
-        _result(n),
+        AIMessage("", tool_calls=[_call(n, part) for part in range(calls)]),
+        *(_result(n, part) for part in range(calls)),
         AIMessage(f"{n} {ANSWER}"),
     ]
 
@@ -63,36 +58,22 @@ def _blocks(n: int) -> History:
     ]
 
 
-def _parallel(n: int) -> History:
-    parts = range(PARALLEL)
-    return [
-        HumanMessage(f"{n} {QUESTION}"),
-        AIMessage("", tool_calls=[_call(n, part) for part in parts]),
-        *(_result(n, part) for part in parts),
-        AIMessage(f"{n} {ANSWER}"),
-    ]
-
-
 def _step(n: int) -> History:
     step: History = [AIMessage("", tool_calls=[_call(n)]), _result(n)]
     return step if n else [HumanMessage(QUESTION), *step]
 
 
-def _asked() -> History:
-    return [HumanMessage(QUESTION)]
-
-
-TEXT = Shape("text", _text, _asked)
-BLOCKS = Shape("content blocks", _blocks, _asked)
-PARALLEL_CALLS = Shape(f"{PARALLEL} parallel calls", _parallel, _asked)
-ONE_TURN = Shape("one long turn", _step, list)
+TEXT = Shape("text", partial(_turn, 1))
+BLOCKS = Shape("content blocks", _blocks)
+PARALLEL_CALLS = Shape(f"{PARALLEL} parallel calls", partial(_turn, PARALLEL))
+ONE_TURN = Shape("one long turn", _step, asks=False)
 SHAPES = (TEXT, BLOCKS, PARALLEL_CALLS, ONE_TURN)
 
 
 def history(shape: Shape, length: int, *, system: bool = True) -> History:
     """Make a history of about `length` messages: whole units, never more."""
     messages: History = [SystemMessage(SYSTEM)] if system else []
-    closing = shape.closing()
+    closing = [HumanMessage(QUESTION)] if shape.asks else []
     for n in count():
         unit = shape.unit(n)
         if len(messages) + len(unit) + len(closing) > length:

@@ -10,7 +10,7 @@ from tests.benchmarks.histories import ANSWER, QUESTION, SHAPES, Shape, history
 from tests.tables import table
 
 KEPT = 50
-TALK = Shape("text alone", lambda _: [HumanMessage(QUESTION), AIMessage(ANSWER)], list)
+TALK = Shape("text alone", lambda _: [HumanMessage(QUESTION), AIMessage(ANSWER)], asks=False)
 """Nobody calls anything."""
 
 

@@ -11,12 +11,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import (
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    trim_messages,
-)
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, trim_messages
 from langchain_core.messages.utils import count_tokens_approximately
 
 from langchain_mentor_reducer import MentorChatReducer
@@ -62,33 +57,19 @@ def _one(message: BaseMessage) -> int:
 # --- this package --------------------------------------------------------------------------------
 
 
-def _ours(options: Callable[[Window], dict[str, Any]], history: History, size: Window) -> Call:
-    return partial(MentorChatReducer(**options(size)).reduce, history)
+ORDER: tuple[Counts, ...] = ("messages", "turns", "tokens")
+_SHARES: dict[str, dict[str, Any]] = {"": {}, ", `trim_to`": {"trim_to": 0.6}}
 
 
-_OPTIONS: tuple[tuple[str, Counts, Callable[[Window], dict[str, Any]]], ...] = (
-    ("**this package**", "messages", lambda size: {"max_messages": size.messages}),
-    ("**this package**", "turns", lambda size: {"max_turns": size.turns}),
-    ("**this package**", "tokens", lambda size: {"max_tokens": size.tokens}),
-    (
-        "**this package**, `trim_to`",
-        "messages",
-        lambda size: {"max_messages": size.messages, "trim_to": 0.6},
-    ),
-    (
-        "**this package**, `trim_to`",
-        "turns",
-        lambda size: {"max_turns": size.turns, "trim_to": 0.6},
-    ),
-    (
-        "**this package**, `trim_to`",
-        "tokens",
-        lambda size: {"max_tokens": size.tokens, "trim_to": 0.6},
-    ),
-)
+def _ours(counts: Counts, more: dict[str, Any], history: History, size: Window) -> Call:
+    options = {f"max_{counts}": getattr(size, counts)} | more
+    return partial(MentorChatReducer(**options).reduce, history)
+
+
 OURS = tuple(
-    Rival(name, counts, "langchain-mentor-reducer", partial(_ours, options))
-    for name, counts, options in _OPTIONS
+    Rival(f"**this package**{n}", counts, "langchain-mentor-reducer", partial(_ours, counts, more))
+    for n, more in _SHARES.items()
+    for counts in ORDER
 )
 """The first of each count is what the others are compared with."""
 
@@ -113,9 +94,7 @@ def _summarization(keep: Counts, size: Window) -> Any:
 
     amount: Any = (keep, getattr(size, keep))
     return SummarizationMiddleware(
-        FakeListChatModel(responses=["What was said."]),
-        trigger=amount,
-        keep=amount,
+        FakeListChatModel(responses=["What was said."]), trigger=amount, keep=amount
     )
 
 
@@ -186,52 +165,29 @@ def _agentstate(counts: Counts, history: History, size: Window) -> Call:
     return partial(MessageReducer(config=config).reduce, history)
 
 
+CORE, AGENTS = "langchain-core", "langchain"
+CUT_OFF = "`SummarizationMiddleware`, its cut-off alone: an index"
+BEFORE = "`SummarizationMiddleware`, all before the summary"
+BY_LENGTH = "`trim_messages`, `token_counter=len`"
+STATE = "agentstate-reducer"
 THEIRS = (
-    Rival(
-        "`trim_messages`, `token_counter=len`",
-        "messages",
-        "langchain-core",
-        partial(_trim_messages, len),
-    ),
-    Rival(
-        "`SummarizationMiddleware`, its cut-off alone: an index",
-        "messages",
-        "langchain",
-        partial(_cut_off, "messages"),
-    ),
-    Rival(
-        "`SummarizationMiddleware`, all before the summary",
-        "messages",
-        "langchain",
-        partial(_before_summary, "messages"),
-    ),
-    Rival(
-        "`agentstate-reducer`", "messages", "agentstate-reducer", partial(_agentstate, "messages")
-    ),
+    Rival(BY_LENGTH, "messages", CORE, partial(_trim_messages, len)),
+    Rival(CUT_OFF, "messages", AGENTS, partial(_cut_off, "messages")),
+    Rival(BEFORE, "messages", AGENTS, partial(_before_summary, "messages")),
+    Rival(f"`{STATE}`", "messages", STATE, partial(_agentstate, "messages")),
     Rival("`langchain-turn-window`", "turns", "langchain-turn-window", _turn_window),
-    Rival(
-        "`trim_messages`, approximate",
-        "tokens",
-        "langchain-core",
-        partial(_trim_messages, "approximate"),
-    ),
-    Rival(
-        "`SummarizationMiddleware`, its cut-off alone: an index",
-        "tokens",
-        "langchain",
-        partial(_cut_off, "tokens"),
-    ),
+    Rival("`trim_messages`, approximate", "tokens", CORE, partial(_trim_messages, "approximate")),
+    Rival(CUT_OFF, "tokens", AGENTS, partial(_cut_off, "tokens")),
     Rival("langmem, its preprocessing", "tokens", "langmem", _langmem),
-    Rival("`ClearToolUsesEdit` and its copy", "tokens", "langchain", _clear_tool_uses),
-    Rival("`agentstate-reducer`", "tokens", "agentstate-reducer", partial(_agentstate, "tokens")),
+    Rival("`ClearToolUsesEdit` and its copy", "tokens", AGENTS, _clear_tool_uses),
+    Rival(f"`{STATE}`", "tokens", STATE, partial(_agentstate, "tokens")),
 )
 
 
 def present() -> list[Rival]:
     """List what can be measured here, by what is counted, this package first."""
-    order = ("messages", "turns", "tokens")
     every = [*OURS, *(rival for rival in THEIRS if installed(rival.package))]
-    return sorted(every, key=lambda rival: order.index(rival.counts))
+    return sorted(every, key=lambda rival: ORDER.index(rival.counts))
 
 
 def missing() -> Sequence[str]:

@@ -5,12 +5,12 @@ tokens. What each keeps differs, and so does whether it is valid: this is about 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tests.benchmarks import rivals
 from tests.benchmarks.clock import Timing, measure, ratio, written
 from tests.benchmarks.histories import SHAPES, TEXT, Shape, history
-from tests.benchmarks.rivals import OURS, Rival
+from tests.benchmarks.rivals import OURS
 from tests.tables import table
 
 LENGTHS = (100, 1_000, 10_000, 100_000)
@@ -30,7 +30,7 @@ class Cell:
     window: int
     length: int
     key: Key
-    time: Timing | None
+    time: Timing | None = field(compare=False)
 
 
 def cells(
@@ -73,15 +73,11 @@ def cells(
 
 def full_markdown(measured: Sequence[Cell], limit: float) -> str:
     """Lay out one table for each shape and window."""
-    lines: list[str] = []
-    for shape, window in dict.fromkeys((cell.shape, cell.window) for cell in measured):
-        lines += [
-            f"*{shape}, a window of {window}*",
-            "",
-            _table(measured, shape, window, limit),
-            "",
-        ]
-    return "\n".join([*lines, _verdict(measured)])
+    tables = [
+        f"*{shape}, a window of {window}*\n\n{_table(measured, shape, window, limit)}"
+        for shape, window in dict.fromkeys((cell.shape, cell.window) for cell in measured)
+    ]
+    return "\n\n".join([*tables, _verdict(measured)])
 
 
 def markdown(measured: Sequence[Cell], limit: float) -> str:
@@ -89,24 +85,14 @@ def markdown(measured: Sequence[Cell], limit: float) -> str:
     shape = next((c.shape for c in measured if c.shape == TEXT.name), measured[0].shape)
     windows = {cell.window for cell in measured}
     window = SHOWN if SHOWN in windows else min(windows)
-    return "\n".join(
-        [
-            _caption(shape, window, sorted(windows)),
-            "",
-            _table(measured, shape, window, limit, least=True),
-            "",
-            _verdict(measured),
-        ]
-    )
-
-
-def _caption(shape: str, window: int, windows: Sequence[int]) -> str:
-    return (
+    caption = (
         f"The median time of a call on histories of {shape}, at a window of {window} messages or "
         "as many turns or tokens, and how many times ours it is. The last column is the least such "
         "ratio over every shape (text, content blocks, many parallel calls, one long turn), every "
-        f"length and every window ({', '.join(map(str, windows))})."
+        f"length and every window ({', '.join(map(str, sorted(windows)))})."
     )
+    shown = _table(measured, shape, window, limit, least=True)
+    return f"{caption}\n\n{shown}\n\n{_verdict(measured)}"
 
 
 def wins(measured: Sequence[Cell]) -> list[tuple[Cell, float]]:
@@ -126,22 +112,10 @@ def _is_ours(key: Key) -> bool:
     return key in {(rival.counts, rival.name) for rival in OURS}
 
 
-def _ours(counts: str) -> Rival:
-    return next(rival for rival in OURS if rival.counts == counts)
-
-
 def _times(measured: Sequence[Cell], cell: Cell) -> float | None:
     """Tell how many times the time of this package one took, at the same history and window."""
-    ours = (cell.key[0], _ours(cell.key[0]).name)
-    beside = next(
-        (
-            other.time
-            for other in measured
-            if other.key == ours
-            and (other.shape, other.window, other.length) == (cell.shape, cell.window, cell.length)
-        ),
-        None,
-    )
+    ours = replace(cell, key=(cell.key[0], OURS[0].name))
+    beside = next((other.time for other in measured if other == ours), None)
     return cell.time.median / beside.median if cell.time and beside else None
 
 
@@ -161,7 +135,7 @@ def _table(
                 for cell in measured
                 if cell.key == key and (times := _times(measured, cell)) is not None
             ]
-            is_base = key[1] == _ours(key[0]).name
+            is_base = key[1] == OURS[0].name
             row.append("" if is_base or not everywhere else ratio(min(everywhere)))
         rows.append(row)
     return table([*head, "least ratio"] if least else head, rows, left=2)
@@ -171,7 +145,7 @@ def _cell(measured: Sequence[Cell], cell: Cell, limit: float) -> str:
     if cell.time is None:
         return f"over {written(limit)}"
     times = _times(measured, cell)
-    if times is None or cell.key[1] == _ours(cell.key[0]).name:
+    if times is None or cell.key[1] == OURS[0].name:
         return written(cell.time.median)
     return f"{written(cell.time.median)} ({ratio(times)})"
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,37 +34,25 @@ def server() -> Iterator[str]:
     if programs is None:
         unavailable("PostgreSQL", "postgresql")
         return
-    home = Path(tempfile.mkdtemp(prefix="postgres-"))
     user = USER if root else None  # the server refuses to run as root
-    try:
+    with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
+        home = Path(folder)
         if root:
             shutil.chown(home, USER, USER)
-        data = home / "data"
-        subprocess.run(
-            [programs / "initdb", "--no-sync", "-A", "trust", "-U", USER, "-D", data],
-            check=True,
-            capture_output=True,
-            user=user,
-            cwd=home,
-        )
-        with (home.parent / f"{home.name}.log").open("wb") as log:
-            command = [programs / "postgres", "-D", data, "-k", home]
-            running = subprocess.Popen(
-                [*bound_to_us(), *map(str, command), "-c", "listen_addresses="],
-                stdout=log,
-                stderr=log,
-                user=user,
-                cwd=home,
-            )
+        options: Any = {"user": user, "cwd": home}
+        data = str(home / "data")
+        initdb = [str(programs / "initdb"), "--no-sync", "-A", "trust", "-U", USER, "-D", data]
+        subprocess.run(initdb, check=True, capture_output=True, **options)
+        postgres = [str(programs / "postgres"), "-D", data, "-k", folder, "-c", "listen_addresses="]
+        with (home / "log").open("wb") as log:
+            command = [*bound_to_us(), *postgres]
+            running = subprocess.Popen(command, stdout=log, stderr=log, **options)
         try:
             _wait(programs, home)
             yield f"postgresql:///postgres?host={home}&user={USER}"
         finally:
             running.terminate()
             running.wait(timeout=30)
-    finally:
-        shutil.rmtree(home)
-        (home.parent / f"{home.name}.log").unlink(missing_ok=True)
 
 
 def _wait(programs: Path, socket: Path) -> None:
@@ -72,5 +61,4 @@ def _wait(programs: Path, socket: Path) -> None:
         if subprocess.run(ready, check=False).returncode == 0:
             return
         time.sleep(0.1)
-    log = (socket.parent / f"{socket.name}.log").read_text()
-    pytest.fail(f"PostgreSQL did not start:\n{log}")
+    pytest.fail(f"PostgreSQL did not start:\n{(socket / 'log').read_text()}")

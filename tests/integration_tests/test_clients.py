@@ -34,30 +34,21 @@ def count(number: int) -> str:
     return str(number + 1)
 
 
-def chat(server: Provider) -> Any:
+def chat(server: Provider, **options: Any) -> Any:
     """OpenAI's chat completions."""
     address = f"{server.address}/v1"
-    return ChatOpenAI(model="local", base_url=address, api_key=KEY, max_retries=0)
+    return ChatOpenAI(model="local", base_url=address, api_key=KEY, max_retries=0, **options)
 
 
 def responses(server: Provider) -> Any:
     """OpenAI's responses."""
-    address = f"{server.address}/v1"
-    return ChatOpenAI(
-        model="local", base_url=address, api_key=KEY, max_retries=0, use_responses_api=True
-    )
+    return chat(server, use_responses_api=True)
 
 
 def messages(server: Provider) -> Any:
     """Anthropic's messages."""
-    return ChatAnthropic(
-        model_name="local",
-        base_url=server.address,
-        api_key=KEY,
-        max_retries=0,
-        timeout=None,
-        stop=None,
-    )
+    options: Any = {"api_key": KEY, "max_retries": 0, "timeout": None, "stop": None}
+    return ChatAnthropic(model_name="local", base_url=server.address, **options)
 
 
 clients = pytest.mark.parametrize("client", [chat, responses, messages])

@@ -135,9 +135,8 @@ def test_many_threads_in_one_loop(database: str, face: str) -> None:
         return answers
 
     async def run() -> list[list[str]]:
-        asynchronous: Any = (
-            AsyncPostgresSaver if database.startswith("postgresql:") else AsyncSqliteSaver
-        )
+        postgres = database.startswith("postgresql:")
+        asynchronous: Any = AsyncPostgresSaver if postgres else AsyncSqliteSaver
         async with asynchronous.from_conn_string(database) as saver:
             await saver.setup()
             agent = make_agent(model, saver, face)

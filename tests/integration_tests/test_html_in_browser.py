@@ -156,19 +156,13 @@ def test_fates_differ_without_color(page: Page) -> None:
     assert style(page, "li.cell.kept", "border-top-style") == "solid"
     assert style(page, "li.cell.dropped", "border-top-style") == "dashed"
     assert style(page, "li.cell.dropped del", "text-decoration-line") == "line-through"
-    assert {e.inner_text() for e in page.locator(".fate").all() if e.is_visible()} == {
-        "kept",
-        "kept in part",
-        "dropped",
-    }
+    fates = {e.inner_text() for e in page.locator(".fate").all() if e.is_visible()}
+    assert fates == {"kept", "kept in part", "dropped"}
 
 
 def brightness(page: Page, name: str) -> float:
     """Tell how bright a color of the drawing is."""
-    red, green, blue = (
-        float(part) for part in style(page, ".lmr", name).removeprefix("rgb(")[:-1].split(",")
-    )
-    return red + green + blue
+    return sum(map(float, style(page, ".lmr", name).removeprefix("rgb(")[:-1].split(",")))
 
 
 def test_dark_is_dark(page: Page, scheme: str) -> None:

@@ -1,13 +1,24 @@
 """The promises and the settled corners of the rule, as inputs and what must come out of them.
 
-A table, so that one test can put every implementation to it. Histories are written in short:
-`ask`, `say`, `call` and `result` make the messages, and what must come out is a list of positions.
+A table, so that one test can put every implementation to it. A corner is written as
+
+    name | what it holds | history | options -> what must come out
+
+with all but its name indented where it takes several lines. In a history `S`, `U`, `A` and `T` are
+a system message, a question, an answer and a result, with a text where it matters: `U:aa`. `A>ab`
+calls a and b, `T<a` is the result of a, and `U<ab+text` a user message of two results and a text.
+`A{tool_use:a}` is a message of that block alone, `U@role` a `ChatMessage`, `3*(U A)` is `U A` three
+times, and what stands in `ODD` goes by its name. What must come out is a list of positions or an
+error; at `4=U<b` the message of position 4 comes out as a copy with this content.
 """
 
+import re
+from ast import literal_eval
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -17,6 +28,7 @@ from langchain_core.messages import (
     RemoveMessage,
     SystemMessage,
     ToolMessage,
+    convert_to_messages,
 )
 from langchain_core.prompt_values import ChatPromptValue
 
@@ -29,8 +41,7 @@ class Corner:
         name: Names the case in a test report.
         holds: What the case holds, in one sentence.
         messages: The input, a list of messages unless the case is about other inputs.
-        options: The options by the names of the package; a counter is `letters`, `letters_of` or
-            `letters_and_two`.
+        options: The options by the names of the package; a counter is one of `LIST_COUNTERS`.
         keep: The positions that must come out, in the order of the output.
         changed: Positions whose content must come out as given here, in a copy.
         raises: The errors of which one must be raised instead.
@@ -41,7 +52,7 @@ class Corner:
     messages: Any
     options: dict[str, Any]
     keep: list[int] = field(default_factory=list)
-    changed: dict[int, list[Any]] = field(default_factory=dict)
+    changed: dict[int, Any] = field(default_factory=dict)
     raises: tuple[type[Exception], ...] = ()
 
     @property
@@ -50,6 +61,23 @@ class Corner:
         return isinstance(self.messages, list) and all(
             isinstance(message, BaseMessage) for message in self.messages
         )
+
+    def check(self, reduce: Callable[[Any, dict[str, Any]], Sequence[BaseMessage]]) -> None:
+        """Put an implementation to the case."""
+        if self.raises:
+            with pytest.raises(self.raises):
+                reduce(self.messages, self.options)
+            return
+        before = convert_to_messages(self.messages)
+        reduced = reduce(before if self.core else self.messages, self.options)
+        assert reduced == [
+            before[position].model_copy(update={"content": self.changed[position]})
+            if position in self.changed
+            else before[position]
+            for position in self.keep
+        ]
+        for message, position in zip(reduced, self.keep, strict=True):
+            assert not self.core or (message is before[position]) == (position not in self.changed)
 
 
 def letters_of(message: BaseMessage) -> int:
@@ -89,9 +117,10 @@ def say(text: str = "So.") -> AIMessage:
     return AIMessage(text)
 
 
-def call(*ids: str, text: str = "") -> AIMessage:
+def call(*ids: str | None, text: str = "", **fields: Any) -> AIMessage:
     """Make calls, one for each id."""
-    return AIMessage(text, tool_calls=[{"name": "look", "args": {}, "id": id_} for id_ in ids])
+    calls: list[Any] = [{"name": "look", "args": {}, "id": id_} for id_ in ids]
+    return AIMessage(text, tool_calls=calls, **fields)
 
 
 def result(id_: str, text: str = "found") -> ToolMessage:
@@ -109,836 +138,334 @@ def tool_result(id_: str, text: str = "found") -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": id_, "content": text}
 
 
-def made(*items: dict[str, Any]) -> AIMessage:
-    """Make a message of the model out of content blocks."""
-    return AIMessage(list(items))
-
-
-TEXT = {"type": "text", "text": "and this?"}
-APPROVAL = {"type": "mcp_approval_request", "id": "p", "name": "send", "arguments": "{}"}
-APPROVED = {"type": "mcp_approval_response", "approval_request_id": "p", "approve": True}
-
-
 def not_injected(message: BaseMessage) -> bool:
     """Tell the user's own questions from those that an application put in."""
     return message.name != "nudge"
 
 
-def _nudge() -> HumanMessage:
-    return HumanMessage("Go on.", name="nudge")
+# --- how a corner is written ---------------------------------------------------------------------
 
-
-def _loop(steps: int) -> list[BaseMessage]:
-    """Ask once, and take so many steps of a call and its result."""
-    history: list[BaseMessage] = [ask()]
-    for step in range(steps):
-        history += [call(f"c{step}"), result(f"c{step}")]
-    return history
-
-
-def _chat(turns: int) -> list[BaseMessage]:
-    """Ask and answer so many times."""
-    return [message for _ in range(turns) for message in (ask(), say())]
-
-
-def _steps(*sizes: int) -> list[BaseMessage]:
-    """Ask once, and take a step for each size: that many calls, and their results."""
-    history: list[BaseMessage] = [ask()]
-    for step, size in enumerate(sizes):
-        ids = [f"s{step}-{number}" for number in range(size)]
-        history += [call(*ids), *(result(id_) for id_ in ids)]
-    return history
-
-
-PROMISES = [
-    Corner(
-        "promise 1: whole turns with their calls",
-        "The most recent whole turns that fit are kept, every call together with its result.",
-        [ask(), say(), ask(), call("a"), result("a"), say(), ask(), say()],
-        {"max_messages": 6},
-        [2, 3, 4, 5, 6, 7],
-    ),
-    Corner(
-        "promise 2: calls and results count",
-        "Every message but the system message counts, calls and results too.",
-        [system(), ask(), say(), ask(), call("a"), result("a"), say()],
-        {"max_messages": 5},
-        [0, 3, 4, 5, 6],
-    ),
-    Corner(
-        "promise 3: a user message starts a turn",
-        "A turn is cut before its question and nowhere else.",
-        [ask(), say(), say(), ask(), say()],
-        {"max_messages": 4},
-        [3, 4],
-    ),
-    Corner(
-        "promise 3: an approval starts no turn",
-        "A user message that only answers an approval stays in the turn of its question.",
-        [ask(), say(), ask(), made(APPROVAL), blocks(APPROVED), say()],
-        {"max_messages": 4},
-        [2, 3, 4, 5],
-    ),
-    Corner(
-        "promise 4: no older turn behind a dropped one",
-        "The first turn that does not fit goes with all that is older, smaller turns too.",
-        [ask(), say(), ask(), call("a"), result("a"), say(), ask(), say()],
-        {"max_messages": 5},
-        [6, 7],
-    ),
-    Corner(
-        "promise 5: question and most recent messages",
-        "Of a newest turn over the budget the question and the most recent messages are kept.",
-        [ask(), say(), *_loop(3)],
-        {"max_messages": 5},
-        [2, 5, 6, 7, 8],
-    ),
-    Corner(
-        "promise 6: a result goes with its call",
-        "A result whose call was cut away goes with it.",
-        _loop(2),
-        {"max_messages": 4},
-        [0, 3, 4],
-    ),
-    Corner(
-        "promise 6: an approval response goes with its request",
-        "An approval response whose request was cut away goes with it.",
-        [ask(), made(APPROVAL), blocks(APPROVED), say()],
-        {"max_messages": 3},
-        [0, 3],
-    ),
-    Corner(
-        "promise 7: the system message is free",
-        "The first system message is kept and not counted.",
-        [system(), *_chat(3)],
-        {"max_messages": 4},
-        [0, 3, 4, 5, 6],
-    ),
-]
-
-SETTLED = [
-    Corner(
-        "everything fits",
-        "A history within the budget comes out whole.",
-        [system(), say("Hello."), ask(), call("a"), result("a"), say(), ask()],
-        {"max_messages": 6},
-        [0, 1, 2, 3, 4, 5, 6],
-    ),
-    Corner("empty list", "Nothing in, nothing out.", [], {"max_messages": 3}, []),
-    Corner(
-        "system message only",
-        "A lone system message comes out.",
-        [system()],
-        {"max_messages": 1},
-        [0],
-    ),
-    Corner(
-        "a budget of one",
-        "One message over a budget of one leaves the newest question.",
-        [system(), ask(), say(), ask(), call("a"), result("a")],
-        {"max_messages": 1},
-        [0, 3],
-    ),
-    Corner(
-        "newest turn of exactly the budget",
-        "A newest turn of exactly the budget stays whole.",
-        [ask(), say(), *_loop(2)],
-        {"max_messages": 5},
-        [2, 3, 4, 5, 6],
-    ),
-    Corner(
-        "newest turn one over the budget",
-        "A newest turn one over the budget loses its first call and, with it, its result.",
-        [ask(), say(), *_loop(2)],
-        {"max_messages": 4},
-        [2, 5, 6],
-    ),
-    Corner(
-        "cut inside parallel calls",
-        "The results of a cut call go, and no older turn fills the room.",
-        [ask(), *_steps(3, 1)],
-        {"max_messages": 5},
-        [1, 6, 7],
-    ),
-    Corner(
-        "newest step alone over the budget",
-        "A newest step that does not fit leaves its question alone.",
-        _steps(1, 3),
-        {"max_messages": 4},
-        [0],
-    ),
-    Corner(
-        "no question in the newest turn",
-        "Without a question the most recent messages that fit are kept.",
-        [say(), call("a"), result("a"), say(), say()],
-        {"max_messages": 3},
-        [3, 4],
-    ),
-    Corner(
-        "no question and nothing left",
-        "Without a question, stranded answers may leave nothing.",
-        [call("a", "b"), result("a"), result("b")],
-        {"max_messages": 2},
-        [],
-    ),
-    Corner(
-        "answer in a later turn than its call",
-        "An answer goes with its call even out of a turn that is kept.",
-        [ask(), call("a"), ask(), result("a"), say()],
-        {"max_messages": 3},
-        [2, 4],
-    ),
-    Corner(
-        "an answer-only message half stranded",
-        "Only the stranded blocks of a user message go, in a copy.",
-        [ask(), call("a"), ask(), call("b"), blocks(tool_result("a"), tool_result("b")), say()],
-        {"max_messages": 4},
-        [2, 3, 4, 5],
-        {4: [tool_result("b")]},
-    ),
-    Corner(
-        "a question with a stranded answer",
-        "A question loses its stranded blocks and keeps its text.",
-        [ask(), call("a"), blocks(tool_result("a"), TEXT), say()],
-        {"max_messages": 2},
-        [2, 3],
-        {2: [TEXT]},
-    ),
-    Corner(
-        "an answer-only message wholly stranded",
-        "A user message of which nothing is left goes.",
-        [ask(), call("a", "b"), blocks(tool_result("a"), tool_result("b")), say()],
-        {"max_messages": 3},
-        [0, 3],
-    ),
-    Corner(
-        "same id in another turn",
-        "An answer belongs to the nearest earlier call, even if its id is used again later.",
-        [ask(), call("x"), ask(), result("x"), call("x"), result("x"), say()],
-        {"max_messages": 5},
-        [2, 4, 5, 6],
-    ),
-    Corner(
-        "same id in one turn",
-        "A stranded answer goes even if a later call with its id is kept.",
-        [ask(), call("x"), result("x"), call("x"), result("x")],
-        {"max_messages": 4},
-        [0, 3, 4],
-    ),
-    Corner(
-        "an id used again before a late answer",
-        "An answer stays with the nearest call although an older one with its id was cut.",
-        [ask(), call("x"), ask(), call("x"), ask(), result("x"), say()],
-        {"max_messages": 5},
-        [2, 3, 4, 5, 6],
-    ),
-    Corner(
-        "answers in another order",
-        "Answers in another order than their calls are left as they are.",
-        [ask(), say(), ask(), call("a", "b"), result("b"), result("a"), say()],
-        {"max_messages": 5},
-        [2, 3, 4, 5, 6],
-    ),
-    Corner(
-        "an answer without a call in the input",
-        "An answer that never had a call is left alone.",
-        [ask(), say(), ask(), result("nowhere"), say()],
-        {"max_messages": 3},
-        [2, 3, 4],
-    ),
-    Corner(
-        "only answers in the input",
-        "A client that sends answers alone gets them through.",
-        [result("a"), result("b")],
-        {"max_messages": 2},
-        [0, 1],
-    ),
-    Corner(
-        "a call that comes after its answer",
-        "A later call with its id does not make an answer stranded.",
-        [result("a"), call("a"), ask(), result("b"), call("b")],
-        {"max_messages": 3},
-        [2, 3, 4],
-    ),
-    Corner(
-        "a call without an answer in a kept turn",
-        "A call that waits for its answer is left alone.",
-        [ask(), say(), ask(), call("a"), ask(), say()],
-        {"max_messages": 4},
-        [2, 3, 4, 5],
-    ),
-    Corner(
-        "a call without an answer in a dropped turn",
-        "A call that waits for its answer goes with its turn.",
-        [ask(), call("a"), ask(), say()],
-        {"max_messages": 3},
-        [2, 3],
-    ),
-    Corner(
-        "an empty id",
-        "Answers and calls with an empty id never pair and never raise.",
-        [
-            ask(),
-            AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": ""}]),
-            result(""),
-            AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": None}]),
-            blocks({"type": "tool_result", "content": "found"}),
-            FunctionMessage(content="found", name=""),
-        ],
-        {"max_messages": 5},
-        [0, 2, 3, 4, 5],
-    ),
-    Corner(
-        "a RemoveMessage",
-        "A message that is an instruction to the state is refused.",
-        [ask(), RemoveMessage("1"), say()],
-        {"max_messages": 5},
-        raises=(ValueError,),
-    ),
-]
-
-_CALLS_IN_CONTENT = {
-    "tool_use": "id",
-    "tool_call": "id",
-    "tool_call_chunk": "id",
-    "invalid_tool_call": "id",
-    "function_call": "call_id",
-    "custom_tool_call": "call_id",
-    "computer_call": "call_id",
+APPROVAL = {"type": "mcp_approval_request", "id": "p", "name": "send", "arguments": "{}"}
+APPROVED = {"type": "mcp_approval_response", "approval_request_id": "p", "approve": True}
+LEGACY = {"function_call": {"name": "f", "arguments": "{}"}}
+INVALID: Any = {"name": "f", "args": "{", "id": "a", "error": "no JSON"}
+ODD: dict[str, BaseMessage] = {
+    "approval?": AIMessage([APPROVAL]),
+    "approved": blocks(APPROVED),
+    "wrapped?": AIMessage([{"type": "non_standard", "value": APPROVAL}]),
+    "wrapped": blocks({"type": "non_standard", "value": APPROVED}),
+    "beside?": AIMessage("", additional_kwargs={"tool_outputs": [APPROVAL]}),
+    "function?": AIMessage("", additional_kwargs=LEGACY),
+    "function": FunctionMessage(content="found", name="f"),
+    "invalid?": call(invalid_tool_calls=[INVALID]),
+    "empty-id?": call(""),
+    "no-id?": call(None),
+    "no-id": blocks({"type": "tool_result", "content": "found"}),
+    "no-function": FunctionMessage(content="found", name=""),
+    "remove": RemoveMessage("1"),
+    "nudge": HumanMessage("Go on.", name="nudge"),
 }
-TERMS = [
-    Corner(
-        f"a call in the content: {kind}",
-        "A call that stands in the content alone takes its result with it, or keeps it.",
-        [
-            ask(),
-            made({"type": kind, key: "a"}),
-            result("a"),
-            made({"type": kind, key: "b"}),
-            result("b"),
-        ],
-        {"max_messages": 4},
-        [0, 3, 4],
-    )
-    for kind, key in _CALLS_IN_CONTENT.items()
-] + [
-    Corner(
-        "a system message that stands later",
-        "The system message leads the output wherever it stands.",
-        [ask(), say(), system(), ask(), say()],
-        {"max_messages": 2},
-        [2, 3, 4],
-    ),
-    Corner(
-        "a system message that stands later, all fits",
-        "The system message leads the output even when nothing is cut.",
-        [ask(), system(), say()],
-        {"max_messages": 2},
-        [1, 0, 2],
-    ),
-    Corner(
-        "a system message inside what is kept",
-        "The system message takes no room of a turn that it stands in.",
-        [ask(), say(), ask(), system(), say(), ask(), say()],
-        {"max_messages": 4},
-        [3, 2, 4, 5, 6],
-    ),
-    Corner(
-        "later system messages",
-        "A later system message counts, and goes with the turn that it stands in.",
-        [system(), ask(), say(), system("Now."), ask(), say()],
-        {"max_messages": 4},
-        [0, 4, 5],
-    ),
-    Corner(
-        "roles that lead",
-        "A message whose role is developer is a system message.",
-        [ChatMessage(content="Be brief.", role="developer"), ask(), say(), ask()],
-        {"max_messages": 1},
-        [0, 3],
-    ),
-    Corner(
-        "roles that ask",
-        "A message whose role is user starts a turn.",
-        [
-            ask(),
-            say(),
-            ChatMessage(content="And?", role="user"),
-            ChatMessage(content="So.", role="assistant"),
-        ],
-        {"max_messages": 3},
-        [2, 3],
-    ),
-    Corner(
-        "a role of tool",
-        "A message whose role is tool has no id and stays with its turn.",
-        [ask(), call("a"), ask(), ChatMessage(content="found", role="tool"), say()],
-        {"max_messages": 3},
-        [2, 3, 4],
-    ),
-    Corner(
-        "a greeting",
-        "What precedes the first question is the oldest turn.",
-        [say("Hello."), ask(), say(), ask()],
-        {"max_messages": 3},
-        [1, 2, 3],
-    ),
-    Corner(
-        "a string among the blocks",
-        "A user message with a plain string among its answers is a question.",
-        [ask(), call("a"), blocks(tool_result("a"), "and this?"), say()],
-        {"max_messages": 2},
-        [2, 3],
-        {2: ["and this?"]},
-    ),
-    Corner(
-        "an empty list of blocks",
-        "A user message with empty content is a question.",
-        [ask(), say(), blocks(), say()],
-        {"max_messages": 3},
-        [2, 3],
-    ),
-    Corner(
-        "a wrapped answer",
-        "An answer block is known inside its wrapping, and a call block too.",
-        [
-            ask(),
-            made({"type": "non_standard", "value": APPROVAL}),
-            blocks({"type": "non_standard", "value": APPROVED}),
-            say(),
-        ],
-        {"max_messages": 3},
-        [0, 3],
-    ),
-    Corner(
-        "a patch",
-        "The output of a patch is an answer in a user message.",
-        [
-            ask(),
-            made({"type": "apply_patch_call", "call_id": "a"}),
-            blocks({"type": "apply_patch_call_output", "call_id": "a"}),
-            say(),
-        ],
-        {"max_messages": 3},
-        [0, 3],
-    ),
-    Corner(
-        "a tool search",
-        "The output of a tool search is an answer in a user message.",
-        [
-            ask(),
-            made({"type": "tool_search_call", "call_id": "a"}),
-            blocks({"type": "tool_search_output", "call_id": "a"}),
-            say(),
-        ],
-        {"max_messages": 3},
-        [0, 3],
-    ),
-    Corner(
-        "items beside the content",
-        "Calls that stand in the tool outputs of a message count as its calls.",
-        [
-            ask(),
-            AIMessage("", additional_kwargs={"tool_outputs": [APPROVAL]}),
-            blocks(APPROVED),
-            say(),
-        ],
-        {"max_messages": 3},
-        [0, 3],
-    ),
-    Corner(
-        "a legacy function call",
-        "A function message goes with the call of its name.",
-        [
-            ask(),
-            AIMessage("", additional_kwargs={"function_call": {"name": "f", "arguments": "{}"}}),
-            FunctionMessage(content="found", name="f"),
-            say(),
-        ],
-        {"max_messages": 3},
-        [0, 3],
-    ),
-    Corner(
-        "an invalid call",
-        "The result of an invalid call goes with it.",
-        [
-            ask(),
-            AIMessage(
-                "",
-                invalid_tool_calls=[{"name": "f", "args": "{", "id": "a", "error": "no JSON"}],
-            ),
-            result("a"),
-            say(),
-        ],
-        {"max_messages": 3},
-        [0, 3],
-    ),
-]
+PLAIN: dict[str, Callable[..., BaseMessage]] = {"S": system, "U": ask, "A": say}
+MORE: dict[str, list[str | dict[str, Any]]] = {
+    "text": [{"type": "text", "text": "and this?"}],
+    "string": ["and this?"],
+}
+BY_ID = ("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call")
+BY_CALL_ID = ("function_call", "custom_tool_call", "computer_call")
+STEP = re.compile(
+    r"([SUAT])(?:@(\w+))?(?::([\w.?]*))?(?:>(\w+))?(?:<(\w*))?(?:\+(\w+))?(?:\{(\w+):(\w)\})?"
+)
+NAMED: dict[str, Any] = {
+    each.__name__: each for each in (letters, letters_of, letters_and_two, not_injected, bool)
+}
 
-_ANSWERED: list[tuple[str, BaseMessage, BaseMessage]] = [
-    ("a result", call("a"), result("a")),
-    ("an approval", made(APPROVAL), blocks(APPROVED)),
-    (
-        "a function",
-        AIMessage("", additional_kwargs={"function_call": {"name": "f", "arguments": "{}"}}),
-        FunctionMessage(content="found", name="f"),
-    ),
-]
-OPTIONS = [
-    Corner(
-        "max_turns",
-        "So many turns are kept, however long.",
-        [*_chat(2), *_loop(3)],
-        {"max_turns": 2},
-        [2, 3, 4, 5, 6, 7, 8, 9, 10],
-    ),
-    Corner(
-        "max_turns counts the greeting",
-        "What precedes the first question is a turn under max_turns.",
-        [say("Hello."), *_chat(2)],
-        {"max_turns": 2},
-        [1, 2, 3, 4],
-    ),
-    Corner(
-        "max_turns and max_messages",
-        "A turn is kept while it fits every budget.",
-        [*_chat(2), *_loop(2)],
-        {"max_turns": 2, "max_messages": 6},
-        [4, 5, 6, 7, 8],
-    ),
-    Corner(
-        "max_tokens covers the system message",
-        "Tokens cover all that is returned, the system message too.",
-        [system("sss"), ask("aa"), say("bb"), ask("cc"), say("dd")],
-        {"max_tokens": 10, "token_counter": letters},
-        [0, 3, 4],
-    ),
-    Corner(
-        "max_tokens of exactly the budget",
-        "A window of exactly the token budget stays whole.",
-        [system("sss"), ask("aa"), say("bb"), ask("cc"), say("dd")],
-        {"max_tokens": 11, "token_counter": letters},
-        [0, 1, 2, 3, 4],
-    ),
-    Corner(
-        "max_tokens in a cut turn",
-        "The tail of a cut turn is the longest run of most recent messages that fits.",
-        [ask("aa"), say("bbbb"), say("ccc"), say("dd")],
-        {"max_tokens": 7, "token_counter": letters},
-        [0, 2, 3],
-    ),
-    Corner(
-        "max_tokens counts no stranded answer of a tail",
-        "A stranded answer costs a cut turn nothing.",
-        [ask("aa"), call("a", text="bbb"), say("x"), result("a", "ccccc"), say("dd")],
-        {"max_tokens": 5, "token_counter": letters},
-        [0, 2, 4],
-    ),
-    Corner(
-        "max_tokens counts a whole turn as it stands",
-        "A whole turn is counted with the answers that the cut is about to strand.",
-        [ask("aa"), call("a", text="b"), ask("c"), result("a", "dddd"), ask("e"), say("f")],
-        {"max_tokens": 6, "token_counter": letters},
-        [4, 5],
-    ),
-    Corner(
-        "max_tokens sums the parts",
-        "Each part of a window is counted as a list of its own.",
-        [system("s"), ask("aa"), say("bb"), ask("cc"), say("dd")],
-        {"max_tokens": 14, "token_counter": letters_and_two},
-        [0, 3, 4],
-    ),
-    Corner(
-        "max_tokens of a system message inside what is kept",
-        "The system message is counted once, wherever it stands.",
-        [ask("a"), say("b"), ask("cc"), system("sss"), say("dd"), ask("e"), say("f")],
-        {"max_tokens": 9, "token_counter": letters_of},
-        [3, 2, 4, 5, 6],
-    ),
-    Corner(
-        "max_tokens without a system message",
-        "A part that is not there is not counted.",
-        [ask("aa"), say("bb"), ask("cc"), say("dd")],
-        {"max_tokens": 12, "token_counter": letters_and_two},
-        [0, 1, 2, 3],
-    ),
-    Corner(
-        "max_tokens sums the parts of a cut turn",
-        "The question and the tail of a cut turn are counted as two lists.",
-        [system("s"), ask("aa"), say("bb"), say("cc"), say("dd")],
-        {"max_tokens": 12, "token_counter": letters_and_two},
-        [0, 1, 4],
-    ),
-    Corner(
-        "a question over max_tokens",
-        "The newest question is kept even when it alone is over.",
-        [system("s"), ask("a"), ask("bbbb"), say("c")],
-        {"max_tokens": 3, "token_counter": letters},
-        [0, 2],
-    ),
-    Corner(
-        "overflow keep",
-        "The newest step stays whole, over the budget.",
-        _steps(1, 3),
-        {"max_messages": 4, "overflow": "keep"},
-        [0, 3, 4, 5, 6],
-    ),
-    Corner(
-        "overflow keep, no question",
-        "The newest step stays whole where there is no question.",
-        [say(), call("a", "b"), result("a"), result("b")],
-        {"max_messages": 2, "overflow": "keep"},
-        [1, 2, 3],
-    ),
-    Corner(
-        "overflow error",
-        "A newest step that does not fit raises.",
-        _steps(1, 3),
-        {"max_messages": 4, "overflow": "error"},
-        raises=(ValueError,),
-    ),
-    Corner(
-        "overflow error, no question",
-        "A newest step that does not fit raises where there is no question.",
-        [say(), call("a", "b"), result("a"), result("b")],
-        {"max_messages": 2, "overflow": "error"},
-        raises=(ValueError,),
-    ),
-    Corner(
-        "overflow error, a question alone",
-        "A question that alone is over the tokens raises.",
-        [ask("a"), say("b"), ask("cccc")],
-        {"max_tokens": 3, "token_counter": letters, "overflow": "error"},
-        raises=(ValueError,),
-    ),
-    Corner(
-        "overflow error, a step that fits",
-        "A newest step that fits beside its question raises nothing.",
-        _steps(3, 2),
-        {"max_messages": 4, "overflow": "error"},
-        [0, 5, 6, 7],
-    ),
-    Corner(
-        "starts_turn",
-        "A message that the predicate refuses stays in its turn.",
-        [ask(), call("a"), result("a"), _nudge(), say()],
-        {"max_messages": 3, "starts_turn": not_injected},
-        [0, 3, 4],
-    ),
-    Corner(
-        "starts_turn and an answer",
-        "The predicate cannot make an answer into a question.",
-        [ask(), made(APPROVAL), blocks(APPROVED), say()],
-        {"max_messages": 3, "starts_turn": bool},
-        [0, 3],
-    ),
-    Corner(
-        "trim_to grows to the budget",
-        "Up to the budget nothing is cut.",
-        _chat(5),
-        {"max_messages": 10, "trim_to": 0.5},
-        list(range(10)),
-    ),
-    Corner(
-        "trim_to and a system message that stands later",
-        "The system message leads a window that was never cut.",
-        [ask(), system(), say()],
-        {"max_messages": 2, "trim_to": 0.5},
-        [1, 0, 2],
-    ),
-    Corner(
-        "trim_to cuts to the share",
-        "Over the budget the history is cut to the share, and grows again from there.",
-        _chat(6),
-        {"max_messages": 10, "trim_to": 0.5},
-        [6, 7, 8, 9, 10, 11],
-    ),
-    Corner(
-        "trim_to between cuts",
-        "Between two cuts the window keeps its start.",
-        _chat(8),
-        {"max_messages": 10, "trim_to": 0.5},
-        list(range(6, 16)),
-    ),
-    Corner(
-        "trim_to keeps a newest turn that fits",
-        "A newest turn that fits the full budget stays whole, though it is over the share.",
-        [ask(), say(), *_loop(2)],
-        {"max_messages": 6, "trim_to": 0.5},
-        [2, 3, 4, 5, 6],
-    ),
-    Corner(
-        "trim_to keeps a newest step that fits",
-        "A newest step that fits the full budget stays whole, though it is over the share.",
-        _steps(1, 3),
-        {"max_messages": 5, "trim_to": 0.4},
-        [0, 3, 4, 5, 6],
-    ),
-    Corner(
-        "trim_to with an overflow",
-        "A newest step that does not fit the full budget leaves its question.",
-        _steps(1, 4),
-        {"max_messages": 5, "trim_to": 0.4},
-        [0],
-    ),
-    Corner(
-        "trim_to with an overflow kept",
-        "A newest step that does not fit the full budget can be kept.",
-        _steps(1, 4),
-        {"max_messages": 5, "trim_to": 0.4, "overflow": "keep"},
-        [0, 3, 4, 5, 6, 7],
-    ),
-    Corner(
-        "trim_to raises at the end only",
-        "An overflow that is over by the end of the history raises nothing.",
-        [*_steps(4), say()],
-        {"max_messages": 4, "trim_to": 0.5, "overflow": "error"},
-        [0, 6],
-    ),
-    Corner(
-        "trim_to counts a late answer",
-        "An answer whose call the fold cut takes room until the end, and is not returned.",
-        [ask(), call("a"), *_chat(2), result("a"), *_chat(1)],
-        {"max_messages": 4, "trim_to": 0.5},
-        [7, 8],
-    ),
-    Corner(
-        "trim_to counts a late answer where it cuts again",
-        "A later cut counts it too, and what it keeps comes out without it.",
-        [ask(), call("a"), *_chat(2), ask(), result("a"), say()],
-        {"max_messages": 5, "trim_to": 0.8},
-        [4, 5, 6, 8],
-    ),
-    Corner(
-        "trim_to scales every budget",
-        "Turns and tokens are cut to the share with the messages.",
-        [ask("aa"), say("bb"), ask("cc"), say("dd"), ask("ee"), say("ff"), ask("gg"), say("hh")],
-        {"max_turns": 9, "max_tokens": 12, "token_counter": letters_of, "trim_to": 0.5},
-        [4, 5, 6, 7],
-    ),
-    Corner(
-        "trim_to scales to one at least",
-        "A budget is scaled to one at least.",
-        [result("a"), result("b"), result("c"), result("d")],
-        {"max_messages": 3, "trim_to": 0.1},
-        [3],
-    ),
-    Corner(
-        "trim_to of a product that floats just below",
-        "A share of 0.58 of fifty is 29, whatever the floats make of it.",
-        [ask() for _ in range(51)],
-        {"max_messages": 50, "trim_to": 0.58},
-        list(range(22, 51)),
-    ),
-    *(
-        Corner(
-            f"trim_to waits for {name}",
-            "A fold cuts before no message that is an answer.",
-            [ask(), say(), say(), say(), say(), calling, answer],
-            {"max_messages": 5, "trim_to": 0.8},
-            [0, 4, 5, 6],
-        )
-        for name, calling, answer in _ANSWERED
-    ),
-    Corner(
-        "trim_to waits for no ChatMessage",
-        "A fold cuts before a message whose role is tool.",
-        [ask(), say(), say(), say(), say(), say(), ChatMessage(content="found", role="tool")],
-        {"max_messages": 5, "trim_to": 0.8},
-        [0, 3, 4, 5, 6],
-    ),
-    Corner(
-        "trim_to with starts_turn",
-        "A user message that starts no turn is no answer either, so a fold cuts before it.",
-        [ask(), say(), say(), say(), say(), say(), _nudge(), say()],
-        {"max_messages": 5, "trim_to": 0.8, "starts_turn": not_injected},
-        [0, 5, 6, 7],
-    ),
-    Corner(
-        "trim_to keeps an overflow that has no question",
-        "A step that the history begins with can be kept, though it does not fit.",
-        [call("a", "b"), result("a"), result("b")],
-        {"max_messages": 2, "trim_to": 0.6, "overflow": "keep"},
-        [0, 1, 2],
-    ),
-    Corner(
-        "trim_to before a system message comes, in messages",
-        "A system message that the history has not come to yet is not left out of a count.",
-        [*(ask() for _ in range(6)), system()],
-        {"max_messages": 5, "trim_to": 0.6},
-        [6, 3, 4, 5],
-    ),
-    Corner(
-        "trim_to before a system message comes, in a step",
-        "Nor is it left out of the newest step.",
-        [ask(), say(), *[ChatMessage(content="So.", role="tool")] * 3, system(), result("a")],
-        {"max_messages": 4, "trim_to": 0.75},
-        [5, 0, 3, 4, 6],
-    ),
-    Corner(
-        "trim_to before a system message comes, in tokens",
-        "A system message that the history has not come to yet takes no room.",
-        [ask("aa"), say("bb"), ask("cc"), say("dd"), ask("e"), system("ss")],
-        {"max_tokens": 8, "token_counter": letters_of, "trim_to": 0.75},
-        [5, 2, 3, 4],
-    ),
-    Corner(
-        "trim_to where a system message comes right behind a cut",
-        "The cut is made before it, though an answer follows.",
-        [ask(), *(say() for _ in range(5)), system(), result("a")],
-        {"max_messages": 5, "trim_to": 0.8},
-        [6, 0, 3, 4, 5, 7],
-    ),
-    Corner(
-        "trim_to where a system message comes right behind a cut, in tokens",
-        "The cut is made before it, though an answer follows.",
-        [ask("a"), *(say("b") for _ in range(5)), system(""), result("a", "c")],
-        {"max_tokens": 5, "token_counter": letters_of, "trim_to": 0.8},
-        [6, 0, 3, 4, 5, 7],
-    ),
-    Corner(
-        "trim_to where a system message makes it too much",
-        "The cut is made right behind it, neither earlier nor later.",
-        [ask("aa"), say("bb"), ask("c"), ask("d"), system("ssss"), ask("e")],
-        {"max_tokens": 8, "token_counter": letters_of, "trim_to": 0.5},
-        [4, 3, 5],
-    ),
-    Corner(
-        "trim_to with a system message that just fits",
-        "A system message is counted once.",
-        [system("ss"), ask("aa"), say("bb")],
-        {"max_tokens": 6, "token_counter": letters_of, "trim_to": 0.5},
-        [0, 1, 2],
-    ),
-    Corner(
-        "trim_to with a system message that is one too many",
-        "A system message is counted in full.",
-        [system("ss"), ask("aa"), say("bb"), ask("c")],
-        {"max_tokens": 6, "token_counter": letters_of, "trim_to": 0.5},
-        [0, 3],
-    ),
-    Corner(
-        "a step with a system message in it that just fits",
-        "A system message in the newest step is not counted in messages.",
-        [ask(), say(), call("a"), system(), result("a")],
-        {"max_messages": 3, "overflow": "error"},
-        [3, 0, 2, 4],
-    ),
-    Corner(
-        "a step that just fits, in tokens",
-        "A newest step that is all the budget does not overflow.",
-        [ask("a"), say("bb"), say("cc")],
-        {"max_tokens": 3, "token_counter": letters_of, "overflow": "error"},
-        [0, 2],
-    ),
-    Corner(
-        "trim_to of one",
-        "A share of one is the strict rule.",
-        _chat(8),
-        {"max_messages": 10, "trim_to": 1},
-        list(range(6, 16)),
-    ),
-]
+
+def _message(step: str) -> BaseMessage:
+    """Make the message that a step of a history stands for."""
+    if step in ODD:
+        return ODD[step].model_copy()
+    match = STEP.fullmatch(step)
+    assert match, step
+    letter, role, text, calls, answers, more, kind, id_ = match.groups()
+    if kind:
+        items = [{"type": kind, "id" if kind in BY_ID else "call_id": id_}]
+        return blocks(*items) if letter == "U" else AIMessage(list(items))
+    if calls:
+        return call(*calls, text=text or "")
+    if letter == "U" and answers is not None:
+        return blocks(*map(tool_result, answers), *MORE.get(more, []))
+    said = [] if text is None else [text]
+    plain = result(answers or "", *said) if letter == "T" else PLAIN[letter](*said)
+    return ChatMessage(content=plain.content, role=role) if role else plain
+
+
+def history(shape: str) -> list[BaseMessage]:
+    """Make a history of its steps."""
+    spread = re.sub(r"(\d+)\*\((.*?)\)", lambda m: f"{m[2]} " * int(m[1]), shape)
+    return [_message(step) for step in spread.split()]
+
+
+def _value(text: str) -> Any:
+    """Read an option: a function, a number or a word."""
+    return NAMED.get(text) or (literal_eval(text) if text[0].isdigit() else text)
+
+
+def _corners(table: str) -> list[Corner]:
+    """Read a table; what belongs to a corner stands indented below its name."""
+    return [_corner(" ".join(row.split())) for row in re.split(r"\n(?!\s)", table.strip())]
+
+
+def _corner(row: str) -> Corner:
+    name, holds, shape, rest = re.split(r" ?\| ?", row)
+    written, _, out = rest.partition(" ->")
+    options = {key: _value(text) for key, text in (each.split("=") for each in written.split())}
+    if out == " ValueError":
+        return Corner(name, holds, history(shape), options, raises=(ValueError,))
+    keep: list[int] = []
+    changed: dict[int, Any] = {}
+    for each in out.split():
+        position, _, step = each.partition("=")
+        first, _, last = position.partition("-")
+        keep += range(int(first), int(last or first) + 1)
+        if step:
+            changed[int(first)] = _message(step).content
+    return Corner(name, holds, history(shape), options, keep, changed)
+
+
+PROMISES = _corners("""
+promise 1: whole turns with their calls | The most recent whole turns that fit are kept, every
+    call together with its result. | U A U A>a T<a A U A | max_messages=6 -> 2-7
+promise 2: calls and results count | Every message but the system message counts, calls and
+    results too. | S U A U A>a T<a A | max_messages=5 -> 0 3 4 5 6
+promise 3: a user message starts a turn | A turn is cut before its question and nowhere else. |
+    U A A U A | max_messages=4 -> 3 4
+promise 3: an approval starts no turn | A user message that only answers an approval stays in the
+    turn of its question. | U A U approval? approved A | max_messages=4 -> 2 3 4 5
+promise 4: no older turn behind a dropped one | The first turn that does not fit goes with all
+    that is older, smaller turns too. | U A U A>a T<a A U A | max_messages=5 -> 6 7
+promise 5: question and most recent messages | Of a newest turn over the budget the question and
+    the most recent messages are kept. | U A U A>a T<a A>b T<b A>c T<c | max_messages=5 -> 2 5 6 7 8
+promise 6: a result goes with its call | A result whose call was cut away goes with it. |
+    U A>a T<a A>b T<b | max_messages=4 -> 0 3 4
+promise 6: an approval response goes with its request | An approval response whose request was cut
+    away goes with it. | U approval? approved A | max_messages=3 -> 0 3
+promise 7: the system message is free | The first system message is kept and not counted. |
+    S 3*(U A) | max_messages=4 -> 0 3 4 5 6
+""")
+
+SETTLED = _corners("""
+everything fits | A history within the budget comes out whole. |
+    S A:Hello. U A>a T<a A U | max_messages=6 -> 0-6
+empty list | Nothing in, nothing out. |
+     | max_messages=3 ->
+system message only | A lone system message comes out. |
+    S | max_messages=1 -> 0
+a budget of one | One message over a budget of one leaves the newest question. |
+    S U A U A>a T<a | max_messages=1 -> 0 3
+newest turn of exactly the budget | A newest turn of exactly the budget stays whole. |
+    U A U A>a T<a A>b T<b | max_messages=5 -> 2-6
+newest turn one over the budget | A newest turn one over the budget loses its first call and, with
+    it, its result. | U A U A>a T<a A>b T<b | max_messages=4 -> 2 5 6
+cut inside parallel calls | The results of a cut call go, and no older turn fills the room. |
+    U U A>abc T<a T<b T<c A>d T<d | max_messages=5 -> 1 6 7
+newest step alone over the budget | A newest step that does not fit leaves its question alone. |
+    U A>a T<a A>bcd T<b T<c T<d | max_messages=4 -> 0
+no question in the newest turn | Without a question the most recent messages that fit are kept. |
+    A A>a T<a A A | max_messages=3 -> 3 4
+no question and nothing left | Without a question, stranded answers may leave nothing. |
+    A>ab T<a T<b | max_messages=2 ->
+answer in a later turn than its call | An answer goes with its call even out of a turn that is
+    kept. | U A>a U T<a A | max_messages=3 -> 2 4
+an answer-only message half stranded | Only the stranded blocks of a user message go, in a copy. |
+    U A>a U A>b U<ab A | max_messages=4 -> 2 3 4=U<b 5
+a question with a stranded answer | A question loses its stranded blocks and keeps its text. |
+    U A>a U<a+text A | max_messages=2 -> 2=U<+text 3
+an answer-only message wholly stranded | A user message of which nothing is left goes. |
+    U A>ab U<ab A | max_messages=3 -> 0 3
+same id in another turn | An answer belongs to the nearest earlier call, even if its id is used
+    again later. | U A>x U T<x A>x T<x A | max_messages=5 -> 2 4 5 6
+same id in one turn | A stranded answer goes even if a later call with its id is kept. |
+    U A>x T<x A>x T<x | max_messages=4 -> 0 3 4
+an id used again before a late answer | An answer stays with the nearest call although an older
+    one with its id was cut. | U A>x U A>x U T<x A | max_messages=5 -> 2-6
+an approval in a later turn than its request | It never stays without its request. |
+    U approval? U A U A approved | max_messages=4 -> 4 5
+an approval in a later turn than its request, all fits | It stays where its request does. |
+    U approval? U A U A approved | max_messages=7 -> 0-6
+answers in another order | Answers in another order than their calls are left as they are. |
+    U A U A>ab T<b T<a A | max_messages=5 -> 2-6
+an answer without a call in the input | An answer that never had a call is left alone. |
+    U A U T<a A | max_messages=3 -> 2 3 4
+only answers in the input | A client that sends answers alone gets them through. |
+    T<a T<b | max_messages=2 -> 0 1
+a call that comes after its answer | A later call with its id does not make an answer stranded. |
+    T<a A>a U T<b A>b | max_messages=3 -> 2 3 4
+a call without an answer in a kept turn | A call that waits for its answer is left alone. |
+    U A U A>a U A | max_messages=4 -> 2 3 4 5
+a call without an answer in a dropped turn | A call that waits for its answer goes with its turn. |
+    U A>a U A | max_messages=3 -> 2 3
+an empty id | Answers and calls with an empty id never pair and never raise. |
+    U empty-id? T< no-id? no-id no-function | max_messages=5 -> 0 2 3 4 5
+a RemoveMessage | A message that is an instruction to the state is refused. |
+    U remove A | max_messages=5 -> ValueError
+""")
+
+TERMS = _corners(
+    "\n".join(
+        f"""a call in the content: {kind} |
+    A call that stands in the content alone takes its result with it, or keeps it. |
+    U A{{{kind}:a}} T<a A{{{kind}:b}} T<b | max_messages=4 -> 0 3 4"""
+        for kind in BY_ID + BY_CALL_ID
+    )
+) + _corners("""
+a system message that stands later | The system message leads the output wherever it stands. |
+    U A S U A | max_messages=2 -> 2 3 4
+a system message that stands later, all fits | The system message leads the output even when
+    nothing is cut. | U S A | max_messages=2 -> 1 0 2
+a system message inside what is kept | The system message takes no room of a turn that it stands
+    in. | U A U S A U A | max_messages=4 -> 3 2 4 5 6
+later system messages | A later system message counts, and goes with the turn that it stands in. |
+    S U A S:Now. U A | max_messages=4 -> 0 4 5
+roles that lead | A message whose role is developer is a system message. |
+    S@developer U A U | max_messages=1 -> 0 3
+roles that ask | A message whose role is user starts a turn. |
+    U A U@user:And? A@assistant | max_messages=3 -> 2 3
+a role of tool | A message whose role is tool has no id and stays with its turn. |
+    U A>a U T@tool A | max_messages=3 -> 2 3 4
+a greeting | What precedes the first question is the oldest turn. |
+    A:Hello. U A U | max_messages=3 -> 1 2 3
+a string among the blocks | A user message with a plain string among its answers is a question. |
+    U A>a U<a+string A | max_messages=2 -> 2=U<+string 3
+an empty list of blocks | A user message with empty content is a question. |
+    U A U< A | max_messages=3 -> 2 3
+a wrapped answer | An answer block is known inside its wrapping, and a call block too. |
+    U wrapped? wrapped A | max_messages=3 -> 0 3
+a patch | The output of a patch is an answer in a user message. |
+    U A{apply_patch_call:a} U{apply_patch_call_output:a} A | max_messages=3 -> 0 3
+a tool search | The output of a tool search is an answer in a user message. |
+    U A{tool_search_call:a} U{tool_search_output:a} A | max_messages=3 -> 0 3
+items beside the content | Calls that stand in the tool outputs of a message count as its calls. |
+    U beside? approved A | max_messages=3 -> 0 3
+a legacy function call | A function message goes with the call of its name. |
+    U function? function A | max_messages=3 -> 0 3
+an invalid call | The result of an invalid call goes with it. |
+    U invalid? T<a A | max_messages=3 -> 0 3
+""")
+
+OPTIONS = _corners("""
+max_turns | So many turns are kept, however long. |
+    U A U A U A>a T<a A>b T<b A>c T<c | max_turns=2 -> 2-10
+max_turns counts the greeting | What precedes the first question is a turn under max_turns. |
+    A:Hello. U A U A | max_turns=2 -> 1 2 3 4
+max_turns and max_messages | A turn is kept while it fits every budget. |
+    U A U A U A>a T<a A>b T<b | max_turns=2 max_messages=6 -> 4-8
+max_tokens covers the system message | Tokens cover all that is returned, the system message too. |
+    S:sss U:aa A:bb U:cc A:dd | max_tokens=10 token_counter=letters -> 0 3 4
+max_tokens of exactly the budget | A window of exactly the token budget stays whole. |
+    S:sss U:aa A:bb U:cc A:dd | max_tokens=11 token_counter=letters -> 0-4
+max_tokens in a cut turn | The tail of a cut turn is the longest run of most recent messages that
+    fits. | U:aa A:bbbb A:ccc A:dd | max_tokens=7 token_counter=letters -> 0 2 3
+max_tokens counts no stranded answer of a tail | A stranded answer costs a cut turn nothing. |
+    U:aa A:bbb>a A:x T:ccccc<a A:dd | max_tokens=5 token_counter=letters -> 0 2 4
+max_tokens counts a whole turn as it stands | A whole turn is counted with the answers that the
+    cut is about to strand. |
+    U:aa A:b>a U:c T:dddd<a U:e A:f | max_tokens=6 token_counter=letters -> 4 5
+max_tokens sums the parts | Each part of a window is counted as a list of its own. |
+    S:s U:aa A:bb U:cc A:dd | max_tokens=14 token_counter=letters_and_two -> 0 3 4
+max_tokens of a system message inside what is kept | The system message is counted once, wherever
+    it stands. |
+    U:a A:b U:cc S:sss A:dd U:e A:f | max_tokens=9 token_counter=letters_of -> 3 2 4 5 6
+max_tokens without a system message | A part that is not there is not counted. |
+    U:aa A:bb U:cc A:dd | max_tokens=12 token_counter=letters_and_two -> 0 1 2 3
+max_tokens sums the parts of a cut turn | The question and the tail of a cut turn are counted as
+    two lists. | S:s U:aa A:bb A:cc A:dd | max_tokens=12 token_counter=letters_and_two -> 0 1 4
+a question over max_tokens | The newest question is kept even when it alone is over. |
+    S:s U:a U:bbbb A:c | max_tokens=3 token_counter=letters -> 0 2
+overflow keep | The newest step stays whole, over the budget. |
+    U A>a T<a A>bcd T<b T<c T<d | max_messages=4 overflow=keep -> 0 3 4 5 6
+overflow keep, no question | The newest step stays whole where there is no question. |
+    A A>ab T<a T<b | max_messages=2 overflow=keep -> 1 2 3
+overflow error | A newest step that does not fit raises. |
+    U A>a T<a A>bcd T<b T<c T<d | max_messages=4 overflow=error -> ValueError
+overflow error, no question | A newest step that does not fit raises where there is no question. |
+    A A>ab T<a T<b | max_messages=2 overflow=error -> ValueError
+overflow error, a question alone | A question that alone is over the tokens raises. |
+    U:a A:b U:cccc | max_tokens=3 token_counter=letters overflow=error -> ValueError
+overflow error, a step that fits | A newest step that fits beside its question raises nothing. |
+    U A>abc T<a T<b T<c A>de T<d T<e | max_messages=4 overflow=error -> 0 5 6 7
+starts_turn | A message that the predicate refuses stays in its turn. |
+    U A>a T<a nudge A | max_messages=3 starts_turn=not_injected -> 0 3 4
+starts_turn and an answer | The predicate cannot make an answer into a question. |
+    U approval? approved A | max_messages=3 starts_turn=bool -> 0 3
+trim_to grows to the budget | Up to the budget nothing is cut. |
+    5*(U A) | max_messages=10 trim_to=0.5 -> 0-9
+trim_to and a system message that stands later | The system message leads a window that was never
+    cut. | U S A | max_messages=2 trim_to=0.5 -> 1 0 2
+trim_to cuts to the share | Over the budget the history is cut to the share, and grows again from
+    there. | 6*(U A) | max_messages=10 trim_to=0.5 -> 6-11
+trim_to between cuts | Between two cuts the window keeps its start. |
+    8*(U A) | max_messages=10 trim_to=0.5 -> 6-15
+trim_to keeps a newest turn that fits | A newest turn that fits the full budget stays whole,
+    though it is over the share. | U A U A>a T<a A>b T<b | max_messages=6 trim_to=0.5 -> 2-6
+trim_to keeps a newest step that fits | A newest step that fits the full budget stays whole,
+    though it is over the share. |
+    U A>a T<a A>bcd T<b T<c T<d | max_messages=5 trim_to=0.4 -> 0 3 4 5 6
+trim_to with an overflow | A newest step that does not fit the full budget leaves its question. |
+    U A>a T<a A>bcde T<b T<c T<d T<e | max_messages=5 trim_to=0.4 -> 0
+trim_to with an overflow kept | A newest step that does not fit the full budget can be kept. |
+    U A>a T<a A>bcde T<b T<c T<d T<e | max_messages=5 trim_to=0.4 overflow=keep -> 0 3-7
+trim_to raises at the end only | An overflow that is over by the end of the history raises
+    nothing. | U A>abcd T<a T<b T<c T<d A | max_messages=4 trim_to=0.5 overflow=error -> 0 6
+trim_to counts a late answer | An answer whose call the fold cut takes room until the end, and is
+    not returned. | U A>a U A U A T<a U A | max_messages=4 trim_to=0.5 -> 7 8
+trim_to counts a late answer where it cuts again | A later cut counts it too, and what it keeps
+    comes out without it. | U A>a U A U A U T<a A | max_messages=5 trim_to=0.8 -> 4 5 6 8
+trim_to scales every budget | Turns and tokens are cut to the share with the messages. |
+    U:aa A:bb U:cc A:dd U:ee A:ff U:gg A:hh | max_turns=9 max_tokens=12 token_counter=letters_of
+    trim_to=0.5 -> 4 5 6 7
+trim_to scales to one at least | A budget is scaled to one at least. |
+    T<a T<b T<c T<d | max_messages=3 trim_to=0.1 -> 3
+trim_to of a product that floats just below | A share of 0.58 of fifty is 29, whatever the floats
+    make of it. | 51*(U) | max_messages=50 trim_to=0.58 -> 22-50
+trim_to waits for a result | A fold cuts before no message that is an answer. |
+    U A A A A A>a T<a | max_messages=5 trim_to=0.8 -> 0 4 5 6
+trim_to waits for an approval | A fold cuts before no message that is an answer. |
+    U A A A A approval? approved | max_messages=5 trim_to=0.8 -> 0 4 5 6
+trim_to waits for a function | A fold cuts before no message that is an answer. |
+    U A A A A function? function | max_messages=5 trim_to=0.8 -> 0 4 5 6
+trim_to waits for no ChatMessage | A fold cuts before a message whose role is tool. |
+    U A A A A A T@tool | max_messages=5 trim_to=0.8 -> 0 3 4 5 6
+trim_to with starts_turn | A user message that starts no turn is no answer either, so a fold cuts
+    before it. |
+    U A A A A A nudge A | max_messages=5 trim_to=0.8 starts_turn=not_injected -> 0 5 6 7
+trim_to keeps an overflow that has no question | A step that the history begins with can be kept,
+    though it does not fit. | A>ab T<a T<b | max_messages=2 trim_to=0.6 overflow=keep -> 0 1 2
+trim_to before a system message comes, in messages | A system message that the history has not
+    come to yet is not left out of a count. | 6*(U) S | max_messages=5 trim_to=0.6 -> 6 3 4 5
+trim_to before a system message comes, in a step | Nor is it left out of the newest step. |
+    U A T@tool:So. T@tool:So. T@tool:So. S T<a | max_messages=4 trim_to=0.75 -> 5 0 3 4 6
+trim_to before a system message comes, in tokens | A system message that the history has not come
+    to yet takes no room. |
+    U:aa A:bb U:cc A:dd U:e S:ss | max_tokens=8 token_counter=letters_of trim_to=0.75 -> 5 2 3 4
+trim_to where a system message comes right behind a cut | The cut is made before it, though an
+    answer follows. | U A A A A A S T<a | max_messages=5 trim_to=0.8 -> 6 0 3 4 5 7
+trim_to where a system message comes right behind a cut, in tokens | The cut is made before it,
+    though an answer follows. |
+    U:a 5*(A:b) S: T:c<a | max_tokens=5 token_counter=letters_of trim_to=0.8 -> 6 0 3 4 5 7
+trim_to where a system message makes it too much | The cut is made right behind it, neither
+    earlier nor later. |
+    U:aa A:bb U:c U:d S:ssss U:e | max_tokens=8 token_counter=letters_of trim_to=0.5 -> 4 3 5
+trim_to with a system message that just fits | A system message is counted once. |
+    S:ss U:aa A:bb | max_tokens=6 token_counter=letters_of trim_to=0.5 -> 0 1 2
+trim_to with a system message that is one too many | A system message is counted in full. |
+    S:ss U:aa A:bb U:c | max_tokens=6 token_counter=letters_of trim_to=0.5 -> 0 3
+a step with a system message in it that just fits | A system message in the newest step is not
+    counted in messages. | U A A>a S T<a | max_messages=3 overflow=error -> 3 0 2 4
+a step that just fits, in tokens | A newest step that is all the budget does not overflow. |
+    U:a A:bb A:cc | max_tokens=3 token_counter=letters_of overflow=error -> 0 2
+trim_to of one | A share of one is the strict rule. |
+    8*(U A) | max_messages=10 trim_to=1 -> 6-15
+""")
 
 _NOT_LISTS: list[tuple[str, Any]] = [
     ("a mapping", {"messages": [ask()]}),
@@ -966,13 +493,7 @@ REFUSED = [
     )
     for name, messages in _NOT_LISTS
 ] + [
-    Corner(
-        f"refused: {name}",
-        f"Options with {name} are refused.",
-        [ask()],
-        options,
-        raises=errors,
-    )
+    Corner(f"refused: {name}", f"Options with {name} are refused.", [ask()], options, raises=errors)
     for name, options, errors in _WRONG_OPTIONS
 ]
 

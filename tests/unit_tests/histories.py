@@ -25,6 +25,9 @@ from langchain_core.messages import (
     ToolMessageChunk,
 )
 
+from tests.benchmarks import cache
+from tests.unit_tests.reference import ANSWER_BLOCKS, CALL_BLOCKS
+
 LONGEST = 25
 IDS = ("a", "b", "c", "d", "e")
 
@@ -83,31 +86,23 @@ def _step(place: int, step: Step, first_id: int) -> History:
     if step.order % 2:
         answered.reverse()
     if step.form == APPROVAL:
-        request = [{"type": "mcp_approval_request", "id": id_, "n": place} for id_ in ids]
-        response = [
-            {"type": "mcp_approval_response", "approval_request_id": id_, "n": place + 1}
-            for id_ in answered
+        response: dict[str, Any] = {"type": "mcp_approval_response", "n": place + 1}
+        return [
+            AIMessage([{"type": "mcp_approval_request", "id": id_, "n": place} for id_ in ids]),
+            HumanMessage([response | {"approval_request_id": id_} for id_ in answered]),
         ]
-        return [AIMessage(list(request)), HumanMessage(list(response))]
     content: Any = [_block(place, "call")] if step.order % 3 == 1 else ""
     calling = AIMessage(content, tool_calls=[_call(id_) for id_ in ids])
     if step.form == USER_RESULTS:
-        results = [
-            {"type": "tool_result", "tool_use_id": id_, "content": _text(place + 1, "result")}
-            for id_ in answered
-        ]
-        return [calling, HumanMessage(list(results))]
-    return [
-        calling,
-        *(
-            ToolMessage(
-                _text(place + number, "result"),
-                tool_call_id=id_,
-                status="error" if step.form == FAILED and number == 1 else "success",
-            )
-            for number, id_ in enumerate(answered, 1)
-        ),
+        result: dict[str, Any] = {"type": "tool_result", "content": _text(place + 1, "result")}
+        return [calling, HumanMessage([result | {"tool_use_id": id_} for id_ in answered])]
+    results = [
+        ToolMessage(_text(place + number, "result"), tool_call_id=id_)
+        for number, id_ in enumerate(answered, 1)
     ]
+    if step.form == FAILED:
+        results[0].status = "error"
+    return [calling, *results]
 
 
 def _conversation(
@@ -171,37 +166,12 @@ def growing(
 
 def called_at(history: Sequence[BaseMessage]) -> list[int]:
     """Name the lengths of the prefixes at which the model is called, the whole among them."""
-    lengths = [
-        place
-        for place, message in enumerate(history)
-        if isinstance(message, AIMessage)
-        and any(not isinstance(earlier, SystemMessage) for earlier in history[:place])
-    ]
-    return [*lengths, len(history)] if history else []
+    return [*cache.called_at(history), len(history)] if history else []
 
 
 # --- Broken --------------------------------------------------------------------------------------
 
 Odd = Callable[[int, str, str], BaseMessage]
-
-CALL_BLOCKS: dict[str, str] = {
-    "tool_use": "id",
-    "tool_call": "id",
-    "tool_call_chunk": "id",
-    "invalid_tool_call": "id",
-    "function_call": "call_id",
-    "custom_tool_call": "call_id",
-    "computer_call": "call_id",
-    "apply_patch_call": "call_id",
-    "tool_search_call": "call_id",
-    "mcp_approval_request": "id",
-}
-ANSWER_BLOCKS: dict[str, str] = {
-    "tool_result": "tool_use_id",
-    "mcp_approval_response": "approval_request_id",
-    "apply_patch_call_output": "call_id",
-    "tool_search_output": "call_id",
-}
 
 
 def _wrapped(block: dict[str, Any]) -> dict[str, Any]:
@@ -233,8 +203,24 @@ def _answering(kind: str, *, wrap: bool = False, both: bool = False, text: bool 
     return make
 
 
-def _chat(role: str) -> Odd:
-    return lambda place, _id, _other: ChatMessage(content=_text(place, role), role=role)
+def _chat(role: str, kind: type[ChatMessage] = ChatMessage) -> Odd:
+    return lambda place, _id, _other: kind(content=_text(place, role), role=role)
+
+
+def _chunk(arguments: str) -> Odd:
+    def make(place: int, id_: str, _: str) -> BaseMessage:
+        call: Any = {"name": "look", "args": arguments, "id": id_, "index": 0}
+        return AIMessageChunk(content=_text(place, "call"), tool_call_chunks=[call])
+
+    return make
+
+
+def _result(place: int, id_: str | None) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": id_, "n": place}
+
+
+def _beside(place: int, **kwargs: Any) -> AIMessage:
+    return AIMessage(_text(place, "call"), additional_kwargs=kwargs)
 
 
 # The first few make up heaps of their own, so that ids meet often.
@@ -252,40 +238,22 @@ ODD: list[Odd] = [
     lambda place, _, __: SystemMessage(_text(place, "system")),
     lambda place, _, __: SystemMessageChunk(content=_text(place, "system")),
     *map(_chat, ["user", "human", "assistant", "system", "developer", "tool", "function", "x"]),
-    lambda place, _, __: ChatMessageChunk(content=_text(place, "user"), role="user"),
-    lambda place, a, _: ChatMessage(
-        content=[{"type": "tool_result", "tool_use_id": a, "n": place}], role="user"
-    ),
+    _chat("user", ChatMessageChunk),
+    lambda place, a, _: ChatMessage(content=[_result(place, a)], role="user"),
     # Chunks.
     lambda place, _, __: HumanMessageChunk(content=_text(place, "question")),
-    lambda place, a, _: AIMessageChunk(
-        content=_text(place, "call"),
-        tool_call_chunks=[{"name": "look", "args": "{}", "id": a, "index": 0}],
-    ),
-    lambda place, a, _: AIMessageChunk(
-        content=_text(place, "call"),
-        tool_call_chunks=[{"name": "look", "args": "{", "id": a, "index": 0}],
-    ),
+    _chunk("{}"),
+    _chunk("{"),
     lambda place, a, _: ToolMessageChunk(content=_text(place, "result"), tool_call_id=a),
     # Ids that are empty or missing.
     lambda place, _, __: ToolMessage(_text(place, "result"), tool_call_id=""),
     lambda place, _, __: AIMessage(_text(place, "call"), tool_calls=[_call("")]),
     lambda place, _, __: AIMessage(_text(place, "call"), tool_calls=[_call(None)]),
     lambda place, _, __: HumanMessage([{"type": "tool_result", "n": place}]),
-    lambda place, a, _: HumanMessage(
-        [{"type": "tool_result", "tool_use_id": "", "n": place}, {"type": a}]
-    ),
-    lambda place, _, b: HumanMessage(
-        [
-            {"type": "tool_result", "tool_use_id": None, "n": place},
-            {"type": "tool_result", "tool_use_id": b, "n": place},
-        ]
-    ),
+    lambda place, a, _: HumanMessage([_result(place, ""), {"type": a}]),
+    lambda place, _, b: HumanMessage([_result(place, None), _result(place, b)]),
     # Legacy functions.
-    lambda place, a, _: AIMessage(
-        _text(place, "call"),
-        additional_kwargs={"function_call": {"name": a, "arguments": "{}"}},
-    ),
+    lambda place, a, _: _beside(place, function_call={"name": a, "arguments": "{}"}),
     lambda place, a, _: FunctionMessage(content=_text(place, "result"), name=a),
     lambda place, a, _: FunctionMessageChunk(content=_text(place, "result"), name=a),
     # Calls and answers in the content, bare and wrapped.
@@ -302,10 +270,7 @@ ODD: list[Odd] = [
         additional_kwargs={"type": "computer_call_output"},
     ),
     # Items beside the content, calls that are invalid, and pairs that stand in one message.
-    lambda place, a, _: AIMessage(
-        _text(place, "call"),
-        additional_kwargs={"tool_outputs": [{"type": "mcp_approval_request", "id": a}]},
-    ),
+    lambda place, a, _: _beside(place, tool_outputs=[{"type": "mcp_approval_request", "id": a}]),
     lambda place, a, b: AIMessage(
         _text(place, "call"),
         tool_calls=[_call(b)],
@@ -319,9 +284,7 @@ ODD: list[Odd] = [
     ),
     # Content that is odd.
     lambda place, a, _: AIMessage([_text(place, "string"), {"type": "tool_use", "id": a}]),
-    lambda place, a, _: HumanMessage(
-        [{"type": "tool_result", "tool_use_id": a, "n": place}, _text(place, "string")]
-    ),
+    lambda place, a, _: HumanMessage([_result(place, a), _text(place, "string")]),
     lambda place, _, __: HumanMessage([_text(place, "string")]),
     lambda place, _, __: HumanMessage([], name=f"empty{place}"),
     lambda place, a, _: HumanMessage(
@@ -360,11 +323,7 @@ def _disturbed(history: History, changes: list[tuple[int, int, int]]) -> History
 
 
 def broken(*, with_ids: bool = False) -> st.SearchStrategy[History]:
-    """Histories that nobody should make: odd messages in a heap, and conversations disturbed.
-
-    Args:
-        with_ids: Whether every message has an id of its own.
-    """
+    """Histories that nobody should make: odd messages in a heap, and conversations disturbed."""
     entries = st.tuples(st.integers(0, len(ODD) - 1), st.integers(0, 8))
     common = st.tuples(st.integers(0, COMMON - 1), st.integers(0, 8))
     far = st.integers(0, 2 * LONGEST)
@@ -379,11 +338,7 @@ def broken(*, with_ids: bool = False) -> st.SearchStrategy[History]:
 
 
 def any_history(*, with_ids: bool = False) -> st.SearchStrategy[History]:
-    """Well-formed histories and broken ones.
-
-    Args:
-        with_ids: Whether every message has an id of its own.
-    """
+    """Well-formed histories and broken ones."""
     return st.one_of(broken(with_ids=with_ids), well_formed(with_ids=with_ids))
 
 
@@ -391,10 +346,7 @@ def any_history(*, with_ids: bool = False) -> st.SearchStrategy[History]:
 
 
 def budgets(
-    *,
-    tokens: Callable[..., int] | None = None,
-    trim_to: bool = False,
-    overflow: bool = False,
+    *, tokens: Callable[..., int] | None = None, trim_to: bool = False, overflow: bool = False
 ) -> st.SearchStrategy[dict[str, Any]]:
     """Options of small budgets, at least one of them set, by the names of the package.
 

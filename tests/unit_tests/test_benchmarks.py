@@ -2,15 +2,13 @@
 
 import time
 import warnings
+from collections import Counter
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from langchain_mentor_reducer import reduce_messages
 from tests import tables
@@ -43,12 +41,8 @@ def test_histories_are_well_formed(shape: Shape, length: int, *, system: bool) -
     assert unpaired_answers(messages) == []
     assert unanswered_calls(messages) == []
     assert len({message.id for message in messages}) == len(messages)
-
-
-def test_one_long_turn_has_one_question() -> None:
-    """The shape of one long turn asks once."""
-    asked = [m for m in history(ONE_TURN, 200) if isinstance(m, HumanMessage)]
-    assert len(asked) == 1
+    asked = sum(isinstance(message, HumanMessage) for message in messages)
+    assert (asked == 1) == (shape is ONE_TURN)
 
 
 # --- the clock -----------------------------------------------------------------------------------
@@ -56,21 +50,14 @@ def test_one_long_turn_has_one_question() -> None:
 
 def test_clock_stops_what_takes_too_long() -> None:
     """A contender over the limit has no time; the others are measured, and all are called."""
-    called = dict.fromkeys(("quick", "slow", "endless"), 0)
+    called: Counter[str] = Counter()
+    takes = {"quick": 0.0, "slow": 0.002, "endless": 60.0}
 
-    def quick() -> None:
-        called["quick"] += 1
+    def contender(name: str) -> None:
+        called[name] += 1
+        time.sleep(takes[name])
 
-    def slow() -> None:
-        called["slow"] += 1
-        time.sleep(0.002)
-
-    def endless() -> None:
-        called["endless"] += 1
-        while True:
-            pass
-
-    contenders = {"quick": quick, "slow": slow, "endless": endless}
+    contenders = {name: partial(contender, name) for name in takes}
     times = measure(contenders, seconds=0.01, limit=0.1, unlimited={"slow"})
     assert list(times) == list(contenders)
     assert times["endless"] is None
@@ -93,12 +80,7 @@ def test_times_are_written_with_their_unit(seconds: float, text: str) -> None:
 
 def test_ratios_are_written_to_three_digits() -> None:
     """A ratio keeps the digits that mean something."""
-    assert [ratio(times) for times in (0.0123, 0.5, 12.34, 1234.5)] == [
-        "1/81",
-        "0.50x",
-        "12.3x",
-        "1,234x",
-    ]
+    assert [*map(ratio, (0.0123, 0.5, 12.34, 1234.5))] == ["1/81", "0.50x", "12.3x", "1,234x"]
 
 
 # --- beside trim_messages ------------------------------------------------------------------------
@@ -169,44 +151,32 @@ def test_missing_rivals_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_side_by_side_measures_every_rival(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each rival has a cell for each history, and a slow one is not asked again."""
-
-    def endless() -> None:
-        while True:
-            pass
-
     asked: list[int] = []
 
     def prepare(messages: list[BaseMessage], _: rivals.Window) -> Call:
         asked.append(len(messages))
-        return endless
+        return partial(time.sleep, 60)
 
     monkeypatch.setattr(rivals, "THEIRS", [Rival("slow", "turns", "langchain-core", prepare)])
-    measured = list(
-        side_by_side.cells((60, 120), (20,), shapes=(PARALLEL_CALLS,), seconds=0.001, limit=0.05)
-    )
+    quick: Any = {"seconds": 0.001, "limit": 0.05}
+    measured = list(side_by_side.cells((60, 120), (20,), shapes=(PARALLEL_CALLS,), **quick))
     assert len(measured) == 2 * len(rivals.present())
     slow = [cell for cell in measured if cell.key[1] == "slow"]
     assert [cell.time for cell in slow] == [None, None]
     assert len(asked) == 1
-    assert "| turns | slow | over 50.0 ms | over 50.0 ms |" in side_by_side.full_markdown(
-        measured, 0.05
-    )
+    text = side_by_side.full_markdown(measured, 0.05)
+    assert "| turns | slow | over 50.0 ms | over 50.0 ms |" in text
 
 
 def test_winners_are_named() -> None:
     """Where another is quicker, the table says where and by how much."""
     ours, theirs = ("turns", "**this package**"), ("turns", "theirs")
-    measured = [
-        Cell("text", 50, 100, ours, Timing(4e-5, 4e-5)),
-        Cell("text", 50, 100, theirs, Timing(1e-5, 1e-5)),
-        Cell("text", 50, 1_000, ours, Timing(4e-5, 4e-5)),
-        Cell("text", 50, 1_000, theirs, Timing(8e-5, 8e-5)),
-    ]
+    times = [(100, ours, 4e-5), (100, theirs, 1e-5), (1_000, ours, 4e-5), (1_000, theirs, 8e-5)]
+    measured = [Cell("text", 50, length, key, Timing(s, s)) for length, key, s in times]
     assert [(cell.length, times) for cell, times in side_by_side.wins(measured)] == [(100, 0.25)]
     text = side_by_side.markdown(measured, 2)
-    assert (
-        "turns: theirs: in 1 of 2, at best 4.00x as quick (100 messages, window 50, text)" in text
-    )
+    verdict = "turns: theirs: in 1 of 2, at best 4.00x as quick (100 messages, window 50, text)"
+    assert verdict in text
     assert "| turns | theirs | 10.0 µs (0.25x) | 80.0 µs (2.00x) | 0.25x |" in text
 
 
@@ -255,9 +225,8 @@ def test_kept_shapes_stand_in_for_conversations(monkeypatch: pytest.MonkeyPatch)
     replayed = cache.conversations()
     assert len(replayed) > 5
     assert all(len(messages) >= cache.LONG for messages in replayed)
-    assert "shapes of real conversations" in cache.markdown(
-        replayed, [("-", "no trimming", cache.replay(replayed[:1], lambda messages: messages))]
-    )
+    measured = [("-", "no trimming", cache.replay(replayed[:1], lambda messages: messages))]
+    assert "shapes of real conversations" in cache.markdown(replayed, measured)
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -266,15 +235,10 @@ def test_kept_shapes_stand_in_for_conversations(monkeypatch: pytest.MonkeyPatch)
 def test_table_is_written_between_its_markers(tmp_path: Path) -> None:
     """A table replaces what stood between its markers, and nothing else."""
     page = tmp_path / "page.md"
-    page.write_text(
-        "# A\n<!-- b:start -->\nold\n<!-- b:end -->\n<!-- c:start -->\n<!-- c:end -->\n"
-    )
-    text = tables.table(["one", "two"], [["a", "1"]])
-    tables.write("b", text, page)
-    assert page.read_text() == (
-        "# A\n<!-- b:start -->\n| one | two |\n| --- | ---: |\n| a | 1 |\n<!-- b:end -->\n"
-        "<!-- c:start -->\n<!-- c:end -->\n"
-    )
+    around = "# A\n<!-- b:start -->\n{}\n<!-- b:end -->\n<!-- c:start -->\n<!-- c:end -->\n"
+    page.write_text(around.format("old"))
+    tables.write("b", tables.table(["one", "two"], [["a", "1"]]), page)
+    assert page.read_text() == around.format("| one | two |\n| --- | ---: |\n| a | 1 |")
 
 
 def test_table_needs_its_markers(tmp_path: Path) -> None:

@@ -22,35 +22,18 @@ from langchain_mentor_reducer.calls import (
     only_answers,
     without,
 )
+from tests.unit_tests.reference import ANSWER_BLOCKS, CALL_BLOCKS
 
-CALLING = [
-    ("tool_call", "id"),
-    ("tool_call_chunk", "id"),
-    ("invalid_tool_call", "id"),
-    ("tool_use", "id"),
-    ("function_call", "call_id"),
-    ("custom_tool_call", "call_id"),
-    ("computer_call", "call_id"),
-    ("apply_patch_call", "call_id"),
-    ("tool_search_call", "call_id"),
-    ("mcp_approval_request", "id"),
-]
-ANSWERING = [
-    ("mcp_approval_response", "approval_request_id"),
-    ("apply_patch_call_output", "call_id"),
-    ("tool_search_output", "call_id"),
-    ("tool_result", "tool_use_id"),
-]
 TEXT = {"type": "text", "text": "And then?"}
 
 
 def test_tables_are_whole() -> None:
-    """Every block that calls or answers is in its table, with the key of its id."""
-    assert list(CALLS.items()) == sorted(CALLING)
-    assert list(ANSWERS.items()) == sorted(ANSWERING)
+    """Every block that calls or answers is in its table, in order, with the key of its id."""
+    assert list(CALLS.items()) == sorted(CALL_BLOCKS.items())
+    assert list(ANSWERS.items()) == sorted(ANSWER_BLOCKS.items())
 
 
-@pytest.mark.parametrize(("kind", "key"), CALLING)
+@pytest.mark.parametrize(("kind", "key"), CALL_BLOCKS.items())
 def test_block_calls(kind: str, key: str) -> None:
     """A block calls wherever it may stand, and without an id it calls nobody."""
     block = {"type": kind, key: "c"}
@@ -63,7 +46,7 @@ def test_block_calls(kind: str, key: str) -> None:
     assert calls_of(AIMessage([{"type": kind}])) == []
 
 
-@pytest.mark.parametrize(("kind", "key"), ANSWERING)
+@pytest.mark.parametrize(("kind", "key"), ANSWER_BLOCKS.items())
 def test_block_answers(kind: str, key: str) -> None:
     """A block of a user message answers, each for itself, and a text beside it does not."""
     block = {"type": kind, key: "c"}
@@ -80,14 +63,11 @@ def test_tool_calls() -> None:
     invalid: dict[str, Any] = {"name": "look_up", "args": "{", "id": "b", "error": None}
     nameless = [call | {"id": None}, call | {"id": ""}]
     message = AIMessage(
-        "",
-        tool_calls=[call, *nameless],
-        invalid_tool_calls=[invalid, invalid | {"id": None}],
+        "", tool_calls=[call, *nameless], invalid_tool_calls=[invalid, invalid | {"id": None}]
     )
     assert calls_of(message) == ["a", "b"]
     chunk = AIMessageChunk(
-        content="",
-        tool_call_chunks=[{"name": "look_up", "args": "{}", "id": "c", "index": 0}],
+        content="", tool_call_chunks=[{"name": "look_up", "args": "{}", "id": "c", "index": 0}]
     )
     assert calls_of(chunk) == ["c"]
 

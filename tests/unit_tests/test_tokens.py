@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import event, given
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    RemoveMessage,
-    SystemMessage,
-)
+from langchain_core.messages import BaseMessage, RemoveMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from pydantic import ValidationError
 
@@ -47,33 +41,23 @@ def loop(steps: int) -> History:
 # --- What counts ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", counters.ONE)
-def test_counter_of_one_message(form: str) -> None:
-    """A counter of one message is known by its annotation, however it is written and wrapped."""
-    counter = counters.ONE[form]
-    assert meter(counter).one_by_one
-    history = chat(9)
-    kept = reduce_messages(history, max_tokens=44, token_counter=counter)
-    assert kept == history[-8:]
+FORMS = [(form, True) for form in counters.ONE] + [(form, False) for form in counters.LIST]
 
 
-@pytest.mark.parametrize("form", counters.LIST)
-def test_counter_of_a_list(form: str) -> None:
-    """All else that can be called, and a model, count a list."""
-    counter = counters.LIST[form]
-    assert not meter(counter).one_by_one
+@pytest.mark.parametrize(("form", "one_by_one"), FORMS)
+def test_form_of_a_counter(form: str, *, one_by_one: bool) -> None:
+    """One message is counted where an annotation says so; all else, a model too, counts a list."""
+    counter = (counters.ONE if one_by_one else counters.LIST)[form]
+    assert meter(counter).one_by_one == one_by_one
     history = chat(9)
-    kept = reduce_messages(history, max_tokens=44, token_counter=counter)
-    assert kept == history[-8:]
+    assert reduce_messages(history, max_tokens=44, token_counter=counter) == history[-8:]
 
 
 def test_forms_without_string_annotations() -> None:
     """Annotations that are no strings are read the same way; a builtin counts a list."""
     assert meter(letters_of).one_by_one
-    assert not meter(letters).one_by_one
-    assert not meter(len).one_by_one
-    assert not meter(min).one_by_one  # type: ignore[arg-type]
-    assert not meter(lambda: 0).one_by_one  # type: ignore[arg-type]
+    of_a_list: list[Any] = [letters, len, min, lambda: 0]
+    assert not any(meter(counter).one_by_one for counter in of_a_list)
     history = chat(9)
     assert reduce_messages(history, max_tokens=10, token_counter=len) == history[-8:]
 
@@ -125,12 +109,10 @@ def test_counter_that_raises_is_named() -> None:
 def test_counter_without_a_number_is_named(tokens: Any) -> None:
     """A counter that returns no number of tokens is an error that names it and shows what came."""
 
-    def odd(messages: list[BaseMessage]) -> Any:
-        del messages
+    def odd(_: list[BaseMessage]) -> Any:
         return tokens
 
-    def odd_one(message: BaseMessage) -> Any:
-        del message
+    def odd_one(_: BaseMessage) -> Any:
         return tokens
 
     for counter in (odd, odd_one):
@@ -166,11 +148,10 @@ def test_counter_is_asked_for_tokens_alone() -> None:
 def test_system_message_is_counted() -> None:
     """Unlike messages, tokens cover all that is returned, the system message too."""
     history = [system("Brief"), *chat(9)]
-    kept = reduce_messages(history, max_tokens=35, token_counter=letters_of)
-    assert kept == [history[0], *history[-8:]]
-    assert letters(kept) == 35
-    kept = reduce_messages(history, max_tokens=34, token_counter=letters_of)
-    assert kept == [history[0], *history[-4:]]
+    for tokens, newest in ((35, 8), (34, 4)):
+        kept = reduce_messages(history, max_tokens=tokens, token_counter=letters_of)
+        assert kept == [history[0], *history[-newest:]]
+    assert letters([history[0], *history[-8:]]) == 35
 
 
 @given(any_history(), budgets(tokens=letters_of, overflow=True))
@@ -195,21 +176,23 @@ def shown(history: History, *, one_by_one: bool, **options: Any) -> Counter[str]
     """Count the messages and the calls that a counter sees while `history` is reduced."""
     seen: Counter[str] = Counter()
 
-    def counts_one(message: BaseMessage) -> int:
-        seen.update(calls=1, messages=1)
-        return letters_of(message)
-
     def counts_list(messages: list[BaseMessage]) -> int:
         seen.update(calls=1, messages=len(messages))
         return letters(messages)
+
+    def counts_one(message: BaseMessage) -> int:
+        return counts_list([message])
 
     counter: Callable[..., int] = counts_one if one_by_one else counts_list
     reduce_messages(history, token_counter=counter, **options)
     return seen
 
 
-@pytest.mark.parametrize("one_by_one", [True, False], ids=["one message", "list"])
-@pytest.mark.parametrize("head", [[], [SystemMessage("Brief")]], ids=["no system", "system"])
+one_or_list = pytest.mark.parametrize("one_by_one", [True, False], ids=["one message", "list"])
+
+
+@one_or_list
+@pytest.mark.parametrize("head", [[], [system("Brief")]], ids=["no system", "system"])
 @pytest.mark.parametrize("history", [chat, loop], ids=["many turns", "one long turn"])
 @pytest.mark.parametrize("max_messages", [None, 40])
 def test_counting_does_not_depend_on_what_is_dropped(
@@ -225,13 +208,13 @@ def test_counting_does_not_depend_on_what_is_dropped(
     assert seen["messages"] <= most
 
 
-@pytest.mark.parametrize("one_by_one", [True, False], ids=["one message", "list"])
+@one_or_list
 def test_long_turn_behind_a_short_one(*, one_by_one: bool) -> None:
     """The turn that stops the walk is not counted to its start, however long it is."""
     small, large = loop(100) + chat(3), loop(5_000) + chat(3)
     assert reduce_messages(small, max_tokens=60, token_counter=letters) == small[-12:]
-    seen = shown(small, max_tokens=60, one_by_one=one_by_one)
-    assert seen == shown(large, max_tokens=60, one_by_one=one_by_one)
+    seen, again = (shown(each, max_tokens=60, one_by_one=one_by_one) for each in (small, large))
+    assert seen == again
 
 
 def test_long_turn_that_fits_is_felt_for() -> None:
@@ -289,5 +272,5 @@ def test_trim_to_refuses_counters_of_lists(form: str) -> None:
 def test_trim_to_takes_counters_of_one_message(counter: Any) -> None:
     """`trim_to` with `max_tokens` takes `"approximate"` and any counter of one message."""
     reducer = MentorChatReducer(max_tokens=1_000, trim_to=0.6, token_counter=counter)
-    history: History = [HumanMessage("One?"), AIMessage("1")]
+    history: History = [ask("One?"), say("1")]
     assert reducer.reduce(history) == history

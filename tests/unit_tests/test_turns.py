@@ -32,7 +32,7 @@ from langchain_mentor_reducer.turns import (
     role_of,
     steps,
 )
-from tests.unit_tests.corners import ask, blocks, call, result, say, system, tool_result
+from tests.unit_tests.corners import ask, blocks, call, history, result, say, system, tool_result
 
 
 class Odd(BaseMessage):
@@ -169,38 +169,16 @@ def test_what_a_class_rules_out_is_not_looked_into() -> None:
 
 def test_class_met_for_the_first_time() -> None:
     """A class that was never met is looked at, not passed over nor taken for a step."""
-
-    class Question(HumanMessage):
-        pass
-
-    class Step(AIMessage):
-        pass
-
-    history = [Question(content="?"), Step(content="So."), result("a")]
-    assert list(steps(history, 0, 3)) == [1]
-    assert list(questions(history, 0, 3, None)) == [0]
-    assert first_system(history) is None
+    met = [type("Own", (kind,), {})(content="So.") for kind in (HumanMessage, AIMessage)]
+    assert list(steps(met, 0, 2)) == [1]
+    assert list(questions([*met, result("a")], 0, 3, None)) == [0]
+    assert first_system([type("Own", (HumanMessage,), {})(content="So.")]) is None
 
 
 @pytest.mark.parametrize(
-    ("history", "found"),
-    [
-        ([], None),
-        ([ask(), say()], None),
-        ([system()], 0),
-        ([ask(), system(), system()], 1),
-        (
-            [
-                ask(),
-                ChatMessage(content="", role="user"),
-                ChatMessage(content="", role="developer"),
-            ],
-            2,
-        ),
-        ([RemoveMessage(id="1"), ask(), system()], 2),
-    ],
-    ids=range(6),
+    ("shape", "found"),
+    {"": None, "U A": None, "S": 0, "U S S": 1, "U U@user S@developer": 2, "remove U S": 2}.items(),
 )
-def test_first_system(history: list[BaseMessage], found: int | None) -> None:
+def test_first_system(shape: str, found: int | None) -> None:
     """The first system message is found wherever it stands."""
-    assert first_system(history) == found
+    assert first_system(history(shape)) == found
