@@ -41,6 +41,7 @@ from langchain_mentor_reducer.calls import (
     calls_of,
     error_result,
     makes_again,
+    only_answers,
     says,
     unanswerable,
     with_calls,
@@ -129,7 +130,8 @@ def _is_sound_at_a_glance(messages: Sequence[BaseMessage], *, answer_last: bool)
     for message in messages:
         role = ROLES[type(message)]
         if role == "user" and not waiting:
-            if type(message.content) is not str and answers_of(message):
+            content = message.content
+            if type(content) is not str and (answers_of(message) or only_answers(message)):
                 return False
         elif role == "ai" and not waiting:
             odd = type(message.content) is not str or message.invalid_tool_calls

@@ -130,7 +130,7 @@ def mended(history: History) -> History:
 
 def mended_and_reduced(history: History) -> History:
     """This package, with a budget."""
-    return mended(reduce_messages(mended(history), max_messages=BUDGET))
+    return reduce_messages(history, max_messages=BUDGET, mend=True)
 
 
 REPAIRS: dict[str, Callable[[History], History]] = {

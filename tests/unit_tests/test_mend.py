@@ -290,6 +290,12 @@ def test_removal_is_refused() -> None:
         mend_messages([RemoveMessage("m")])
 
 
+def test_answer_without_an_id() -> None:
+    """A message of answers alone goes if none of them says what it answers."""
+    history = [HumanMessage("Well?"), HumanMessage([{"type": "tool_result"}])]
+    assert mend_messages(history) == history[:1]
+
+
 def test_message_likes() -> None:
     """Tuples are converted."""
     assert mend_messages([("user", "Hi")]) == [HumanMessage("Hi")]
