@@ -30,7 +30,7 @@ def fold(
 
     ```python
     from langchain_core.messages import HumanMessage
-    from langchain_mentor_reducer.budget import UNLIMITED, Budget
+    from langchain_mentor_reducer.budget import Budget
     from langchain_mentor_reducer.fold import fold
 
     history = [HumanMessage(f"{n}?") for n in range(1, 8)]

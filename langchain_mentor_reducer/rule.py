@@ -43,7 +43,7 @@ def cut(
 
     ```python
     from langchain_core.messages import AIMessage, HumanMessage
-    from langchain_mentor_reducer.budget import UNLIMITED, Budget
+    from langchain_mentor_reducer.budget import Budget
     from langchain_mentor_reducer.rule import cut
 
     history = [HumanMessage("One?"), AIMessage("1"), HumanMessage("Two?"), AIMessage("2")]
