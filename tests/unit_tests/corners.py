@@ -107,6 +107,17 @@ def system(text: str = "Be brief.") -> SystemMessage:
     return SystemMessage(text)
 
 
+class Unread(AIMessage):
+    """A message that must not be looked into."""
+
+    def __getattribute__(self, name: str) -> Any:
+        """Refuse to show what a reducer reads of a message."""
+        if name in {"content", "tool_calls", "additional_kwargs"}:
+            message = "read"
+            raise AssertionError(message)
+        return super().__getattribute__(name)
+
+
 def ask(text: str = "And then?") -> HumanMessage:
     """Make a question."""
     return HumanMessage(text)

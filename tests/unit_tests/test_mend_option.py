@@ -22,7 +22,7 @@ from langchain_mentor_reducer.mend import NO_RESULT, mend
 from tests.refusals import refusal
 from tests.scripted import ScriptedModel, calling
 from tests.scripted import call as tool_call
-from tests.unit_tests.corners import ask, call, letters_of, result, say, system
+from tests.unit_tests.corners import Unread, ask, call, letters_of, result, say, system
 from tests.unit_tests.histories import any_history, broken, budgets, well_formed
 from tests.unit_tests.test_trim_to import behind_system, fits
 
@@ -95,14 +95,6 @@ def test_account_names_what_was_mended() -> None:
 
 def test_cost_does_not_grow_with_what_is_dropped() -> None:
     """What is broken before the window is not looked at."""
-
-    class Unread(AIMessage):
-        def __getattribute__(self, name: str) -> Any:
-            if name in {"content", "tool_calls", "additional_kwargs"}:
-                message = "read"
-                raise AssertionError(message)
-            return super().__getattribute__(name)
-
     history = [system(), *[Unread.model_construct(content="")] * 1000, *KILLED[2:]]
     assert len(reduce_messages(history, max_messages=4, mend=True)) == 5
 

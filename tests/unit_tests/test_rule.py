@@ -21,6 +21,7 @@ from tests.unit_tests.corners import (
     CORNERS,
     LIST_COUNTERS,
     Corner,
+    Unread,
     ask,
     blocks,
     call,
@@ -354,17 +355,8 @@ def test_question_apart_in_a_state_that_cuts_are_written_to() -> None:
 
 def test_cost_does_not_grow_with_what_is_dropped() -> None:
     """What lies before the window is not looked at, if a system message leads."""
-
-    class Unread(AIMessage):
-        def __getattribute__(self, name: str) -> Any:
-            if name in {"content", "tool_calls", "additional_kwargs"}:
-                message = "read"
-                raise AssertionError(message)
-            return super().__getattribute__(name)
-
-    unread = Unread.model_construct(content="unread")
     kept = [ask(), call("a"), result("a"), say()]
-    history = [*[unread] * 1000, *kept]
+    history = [*[Unread.model_construct(content="unread")] * 1000, *kept]
     assert reduce_messages(history, max_messages=4) == kept
 
 
