@@ -36,7 +36,7 @@ PACKAGE = "langchain_mentor_reducer"
 MODULES = ("calls", "turns", "pairs", "window", "outline", "tokens", "rule", "fold", "mend")
 TESTS = [
     f"tests/unit_tests/test_{name}.py"
-    for name in ("calls", "turns", "rule", "trim_to", "tokens", "mend")
+    for name in ("calls", "turns", "rule", "trim_to", "tokens", "mend", "report", "mend_option")
 ]
 SELECTION = (
     "not real_conversations and not reported_cases and not second_reading"
