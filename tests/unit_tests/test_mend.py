@@ -272,6 +272,23 @@ BLOCKS |= {
         [ASK, _invalid("look", "no JSON", "x"), ASK],
         [ASK, _VALID, _error("no JSON", "look"), ASK],
     ),
+    "a legacy call with words": (
+        [ASK, _legacy("look").model_copy(update={"content": "Let me see."}), ASK],
+        [
+            ASK,
+            _legacy("look").model_copy(update={"content": "Let me see."}),
+            FunctionMessage(content=NO_RESULT, name="look"),
+            ASK,
+        ],
+    ),
+    "an invalid call with words": (
+        [
+            ASK,
+            AIMessage("Well.", invalid_tool_calls=_invalid("look", "no").invalid_tool_calls),
+            ASK,
+        ],
+        [ASK, _VALID.model_copy(update={"content": "Well."}), _error("no", "look"), ASK],
+    ),
     "another message": ([ASK, ChatMessage(content="x", role="x"), *read("A>1 T<1")], None),
 }
 
