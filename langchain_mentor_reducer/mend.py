@@ -46,7 +46,7 @@ from langchain_mentor_reducer.calls import (
     unanswerable,
     with_calls,
 )
-from langchain_mentor_reducer.turns import ROLES, NotAMessageError, is_question, role_of
+from langchain_mentor_reducer.turns import ROLES, NotAMessageError, is_answer, is_question, role_of
 
 M = TypeVar("M", bound=BaseMessage)
 
@@ -201,11 +201,6 @@ class _Mending:
         elif makes_again(self.messages[before], self.messages[i], call):
             self.again.add((i, call))
 
-    def only_answers(self, i: int) -> bool:
-        """Tell whether a message does nothing but answer."""
-        message = self.messages[i]
-        return role_of(message) in {"result", "user"} and not is_question(message)
-
     def put_in_order(self, *, answer_last: bool) -> None:
         """Put each answer behind its call, and leave out what is not to stay."""
         begins = self.beginning()
@@ -218,7 +213,7 @@ class _Mending:
                 self.put_step(i, is_open=i == last)
             else:
                 answers = self.answers.keys() & self.parts[i]
-                only = self.only_answers(i)
+                only = is_answer(message)
                 if not answers <= kept or (only and not answers):
                     self.note(i, "it answers no call, or a newer result does")
                 if not only:
@@ -236,7 +231,9 @@ class _Mending:
         """Find the last message, without answers and what comes to nothing."""
         for i in range(len(self.messages) - 1, -1, -1):
             step = self.steps.get(i)
-            if step or (not self.only_answers(i) if step is None else says(self.messages[i])):
+            if step or (
+                not is_answer(self.messages[i]) if step is None else says(self.messages[i])
+            ):
                 return i
         return -1
 
